@@ -51,7 +51,7 @@ set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
 math(EXPR HEDDLE_TEST_STEP "11 * ${step}")
 set(elsewhere own:all:khr own:all:nv2 own:all:nv own:all:qcom own:all:mixed own:khr:nv2 own:khr:nv
     own:khr:qcom own:f16:khr own:f16:qcom own:none:khr own:none:nv2 own:none:qcom
-    lavapipe:none:qcom)
+    lavapipe:none:qcom lavapipe:none:nv lavapipe:none:nv2)
 if(NOT TARGET heddle_vulkan)
     set(elsewhere "")
 endif()
@@ -65,7 +65,8 @@ foreach(test IN LISTS elsewhere)
     target_sources(${name} PRIVATE tests/lower/elsewhere.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_ELSEWHERE=\"${${driver}}\""
         "HEDDLE_ELSEWHERE_MATRICES=\"${matrices}\""
-        $<$<STREQUAL:${driver},own>:HEDDLE_LOWER_TILES>)
+        $<$<STREQUAL:${driver},own>:HEDDLE_LOWER_TILES>
+        $<$<STREQUAL:${driver},lavapipe>:HEDDLE_SMALL>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
     add_dependencies(${name} heddle_vulkan)
 endforeach()

@@ -14,7 +14,7 @@ if [ "${1:-}" = --check ]; then
 fi
 
 packages="build-essential cmake ninja-build pkg-config python3 libopenblas-dev libmpfr-dev
-    vulkan-tools vulkan-validationlayers abigail-tools
+    vulkan-tools vulkan-validationlayers mesa-vulkan-drivers abigail-tools
     python3-numpy python3-pytest python3-nbclient python3-ipykernel $*"
 llvm_versions="22 21 20 19"
 

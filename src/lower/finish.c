@@ -14,6 +14,7 @@ static const struct {
     const char *extension;
 } family[] = {
     { SpvCapabilityCooperativeMatrixConversionsNV, "SPV_NV_cooperative_matrix2" },
+    { SpvCapabilityLongVectorEXT, "SPV_EXT_long_vector" },
     { SpvCapabilityCooperativeMatrixKHR, "SPV_KHR_cooperative_matrix" },
     { SpvCapabilityCooperativeMatrixNV, "SPV_NV_cooperative_matrix" },
     { SpvCapabilityCooperativeMatrixConversionsEXT, "SPV_EXT_cooperative_matrix_maintenance1" },
@@ -30,7 +31,7 @@ static const struct {
     { SpvCapabilityFloat8CooperativeMatrixEXT, NULL },
 };
 
-enum { N_FAMILY = COUNT_OF(family), CONVERSIONS = 0 };
+enum { N_FAMILY = COUNT_OF(family), CONVERSIONS = 0, LONG_VECTORS = 1 };
 
 typedef struct Needs {
     Lower *l;
@@ -78,6 +79,8 @@ static bool need_inst(void *user, SpvInst *i)
     }
     if (changes_use(n->l->m, i))
         n->family |= 1u << CONVERSIONS;
+    if (i->op == SpvOpTypeVector && spv_operand(i, 1) > 4)
+        n->family |= 1u << LONG_VECTORS;
     if (i->op == SpvOpTypeCooperativeMatrixKHR) {
         const SpvType *t = spv_type(n->l->m, i->id);
         uint32_t f = t->element->format == SPV_BF16 ? N_FAMILY - 2 : N_FAMILY - 1;
@@ -188,6 +191,63 @@ static bool is_declaration(const SpvInst *i)
            i->op == SpvOpTypeForwardPointer;
 }
 
+/* ---- declarations that nothing uses ---------------------------------------------------------- */
+
+typedef struct Using {
+    SpvModule *m;
+    uint8_t *used; /* by id */
+} Using;
+
+static bool is_type_or_constant(const SpvInst *i)
+{
+    return is_declaration(i) && i->op != SpvOpVariable;
+}
+
+static void use_operands(Using *u, SpvInst *i);
+
+static void use(void *user, SpvId *id)
+{
+    Using *u = user;
+    SpvInst *def = spv_def(u->m, *id);
+    if (!def || u->used[*id])
+        return;
+    u->used[*id] = 1;
+    if (is_type_or_constant(def))
+        use_operands(u, def);
+}
+
+static void use_operands(Using *u, SpvInst *i)
+{
+    if (i->type)
+        use(u, &i->type);
+    spv_each_id(i, use, u);
+}
+
+static bool use_root(void *user, SpvInst *i)
+{
+    Using *u = user;
+    const SpvOpInfo *info = spv_op_info(i->op);
+    bool named = info && info->flags & (SPV_OPF_DEBUG | SPV_OPF_ANNOTATION);
+    if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationBuiltIn)
+        use(u, &i->words[i->first_operand]); /* WorkgroupSize is a constant */
+    else if (i->block || (!named && !is_type_or_constant(i)) || i->op == SpvOpDecorateId)
+        use_operands(u, i);
+    return true;
+}
+
+/* Types, that is, which would want capabilities. */
+static void drop_unused(Lower *l)
+{
+    Using u = { .m = l->m, .used = NEW_ARRAY(l->scratch, uint8_t, l->m->bound) };
+    spv_each_inst(l->m, use_root, &u);
+    for (SpvInst *i = l->m->globals.first, *next; i; i = next) {
+        next = i->next;
+        SpvId id = i->op == SpvOpTypeForwardPointer ? spv_operand(i, 0) : i->id;
+        if (is_type_or_constant(i) && !u.used[id])
+            edit_remove(l->m, i);
+    }
+}
+
 static void put_in_order(Lower *l)
 {
     SpvModule *m = l->m;
@@ -215,6 +275,7 @@ static void put_in_order(Lower *l)
 
 void lower_finish(Lower *l)
 {
+    drop_unused(l);
     edit_sweep(l->m, l->scratch);
     declare(l);
     put_in_order(l);

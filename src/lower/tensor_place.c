@@ -64,12 +64,16 @@ static SpvId through_view(Lower *l, SpvInst *at, const TensorAccess *a, SpvId in
     return sum;
 }
 
-static SpvId as_signed(Lower *l, SpvInst *at, uint16_t op, SpvId x, SpvId y)
+/* A signed number modulo a positive one. Not OpSMod: where an operand is negative, what that gives
+ * is undefined in Vulkan without VK_KHR_maintenance8, and is not the same on all devices. */
+static SpvId modulo(Lower *l, SpvInst *at, SpvId c, SpvId n)
 {
-    SpvId s32 = spv_int_type(l->m, 32, true);
-    SpvId z = BUILD(l, at, op, s32, BUILD(l, at, SpvOpBitcast, s32, x),
-                    BUILD(l, at, SpvOpBitcast, s32, y));
-    return BUILD(l, at, SpvOpBitcast, build_u32(l), z);
+    SpvId u32 = build_u32(l);
+    SpvId negative = BUILD(l, at, SpvOpSLessThan, build_bool(l), c, build_const(l, 0));
+    SpvId away = build_select(l, at, negative, BUILD(l, at, SpvOpNot, u32, c), c);
+    SpvId rest = BUILD(l, at, SpvOpUMod, u32, away, n);
+    SpvId from_end = build_sub(l, at, build_sub(l, at, n, build_const(l, 1)), rest);
+    return build_select(l, at, negative, from_end, rest);
 }
 
 /* A coordinate that may be outside, brought inside as the clamp mode says. */
@@ -82,12 +86,12 @@ static SpvId wrap(Lower *l, SpvInst *at, const TensorAccess *a, SpvId c, SpvId s
     case SpvTensorClampModeClampToEdge:
         c = build_select(l, at, build_less(l, at, c, last), c, last);
         return build_select(l, at, negative, zero, c);
-    case SpvTensorClampModeRepeat: return as_signed(l, at, SpvOpSMod, c, size);
+    case SpvTensorClampModeRepeat: return modulo(l, at, c, size);
     default: break;
     }
     SpvId period = build_add(l, at, last, last), single = build_less(l, at, period, one);
     period = build_select(l, at, single, one, period);
-    c = as_signed(l, at, SpvOpSMod, c, period);
+    c = modulo(l, at, c, period);
     SpvId back = BUILD(l, at, SpvOpISub, build_u32(l), period, c);
     return build_select(l, at, BUILD(l, at, SpvOpUGreaterThanEqual, bool_type, c, size), back, c);
 }

@@ -2,7 +2,8 @@
  *
  * The family's tests once more, on a Vulkan driver: linked into their programs, this takes the
  * place of heddle_device_new and opens a device of the driver HEDDLE_ELSEWHERE where they ask for
- * the cpu; heddle's own has no more of matrices than HEDDLE_ELSEWHERE_MATRICES. With HEDDLE_ELSEWHERE in the environment it is the system's own (tests/lower/driver.sh).
+ * the cpu; heddle's own has no more of matrices than HEDDLE_ELSEWHERE_MATRICES. With
+ * HEDDLE_ELSEWHERE in the environment it is the system's driver (tests/lower/driver.sh).
  */
 #include "base/base.h"
 

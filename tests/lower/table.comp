@@ -13,7 +13,7 @@
 // RUN: not %heddle compile %s --for %t.json 2>&1 | %filecheck %s --check-prefix=JSON
 // TABLE: OpCooperativeMatrixLoadKHR {{ *}}3 {{ *}}lower_khr {{ *}}loads of elements
 // TABLE: OpCooperativeMatrixMulAddKHR {{ *}}1 {{ *}}lower_khr {{ *}}workgroup memory
-// CHECK-NOT: CooperativeMatrix
+// CHECK-NOT: {{CooperativeMatrix|MakePointer}}
 // CHECK: OpLine %{{.*}} [[#@LINE+28]] 0
 // CHECK: OpControlBarrier
 // CHECK: OpLoopMerge

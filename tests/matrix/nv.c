@@ -698,8 +698,10 @@ TEST(workgroups)
     for (uint32_t d = 0; d < COUNT_OF(kinds); d++) {
         CHECK(workgroup(32, 16, 16, 64, kinds[d]));
         CHECK(workgroup(64, 40, 8, 96, kinds[d]));
+#ifndef HEDDLE_SMALL    /* lowered they take more than 32 KiB of workgroup memory */
         CHECK(workgroup(128, 64, 16, 256, kinds[d]));
         CHECK(workgroup(1024, 8, 16, 1024, kinds[d]));
         CHECK(workgroup(8, 1024, 8, 512, kinds[d]));
+#endif
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RUN: %glslang --target-env vulkan1.3 -V %s -o %t.spv && %spirv-val --target-env vulkan1.3 %t.spv
+// RUN: %heddle compile %s --for subgroup32 | %filecheck %s
+// CHECK-NOT: OpS{{Mod|Rem}}
 // A tensor to a matrix, and a matrix to a tensor, through one layout and (VIEW) one view: CLAMP, DIMS
 // and VIEW by definition, block sizes, dimensions, strides, slice and clip from the first buffer, or
 // from a definition as well (NUMBERS).
