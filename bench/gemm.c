@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * heddle's GEMM: kernels/gemm.comp (and _shared) over types, sizes, leading dimensions and threads.
- * On one thread the ratio is to OpenBLAS's sgemm of the same shape, on more to heddle's own single
- * thread (OpenBLAS's threads go on spinning for long after a call and take the cores from whoever
- * runs next), measured by turns in this process (bench.h). Results are checked exactly.
+ * On one thread the ratios are to OpenBLAS's sgemm of the same shape and to oneDNN's product of the
+ * same types, as the operands lie and with the weights packed before; on more threads to heddle's
+ * own single thread (the others' threads go on spinning for long after a call and take the cores
+ * from whoever runs next). All are measured by turns in this process (bench.h), and results are
+ * checked exactly.
  *
  *     bench_gemm [--threads N] [--size N] [--kernel NAME] [--rounds N] [--interleave 1|16]
+ *                [--isa LEVEL]
+ *
+ * --isa: what heddle generates code for; oneDNN's is ONEDNN_MAX_CPU_ISA, OpenBLAS's
+ * OPENBLAS_CORETYPE.
  */
 #include "bench.h"
+#include "onednn.h"
 
 #include <heddle/heddle.h>
 #include <string.h>
@@ -18,7 +25,7 @@ typedef struct Kernel {
     HeddleType ab, cd;
     HeddleDefine defines[10];
     uint32_t n_defines;
-    double goal[4];             /* ratio at 256, 512, 1024, 2048 */
+    double goal[4];             /* ratio to OpenBLAS at 256, 512, 1024, 2048 */
 } Kernel;
 
 #define TYPES(AB, CD) {"AB", AB}, {"CD", CD}
@@ -48,6 +55,8 @@ typedef struct Run {
     uint32_t n, ld, threads;
     int interleave;
     float *x, *y, *z;           /* OpenBLAS's */
+    void *w;                    /* oneDNN's result */
+    Onednn dnnl[2];             /* as they lie; packed */
 } Run;
 
 static void run_heddle(void *user)
@@ -99,60 +108,118 @@ static double error_of(const Run *r)
     return worst;
 }
 
-static bool measure(HeddleDevice *device, HeddleLog *log, const Kernel *k, HeddleKernel *kernel,
-                    uint32_t n, uint32_t ld, uint32_t threads, int rounds, int interleave,
-                    double peak)
+typedef struct Sizes {
+    uint32_t n, ld, threads;
+    int rounds, interleave;
+    double peak; /* f32, of the threads together */
+} Sizes;
+
+static bool make_run(Run *r, HeddleDevice *device, HeddleLog *log, const Kernel *k,
+                     HeddleKernel *kernel, const Sizes *z)
 {
-    size_t count = (size_t)ld * n, es = heddle_type_size(k->ab), ec = heddle_type_size(k->cd);
-    Run r = {.k = k, .kernel = kernel, .n = n, .ld = ld, .threads = threads,
-             .interleave = interleave};
-    r.x = bench_alloc(count * 4);
-    r.y = bench_alloc(count * 4);
-    r.z = bench_alloc(count * 4);
-    if (heddle_buffer_new(device, count * es, &r.a, log) ||
-        heddle_buffer_new(device, count * es, &r.b, log) ||
-        heddle_buffer_new(device, count * ec, &r.c, log))
+    size_t count = (size_t)z->ld * z->n, es = heddle_type_size(k->ab), ec = heddle_type_size(k->cd);
+    *r = (Run){ .k = k,
+                .kernel = kernel,
+                .n = z->n,
+                .ld = z->ld,
+                .threads = z->threads,
+                .interleave = z->interleave };
+    r->x = bench_alloc(count * 4);
+    r->y = bench_alloc(count * 4);
+    r->z = bench_alloc(count * 4);
+    r->w = bench_alloc(count * ec);
+    if (heddle_buffer_new(device, count * es, &r->a, log) ||
+        heddle_buffer_new(device, count * es, &r->b, log) ||
+        heddle_buffer_new(device, count * ec, &r->c, log))
         return false;
-    fill(r.a, k->ab, r.x, count, n);
-    fill(r.b, k->ab, r.y, count, n + 1);
+    fill(r->a, k->ab, r->x, count, z->n);
+    fill(r->b, k->ab, r->y, count, z->n + 1);
+    return true;
+}
+
+static void free_run(Run *r)
+{
+    heddle_buffer_free(r->a);
+    heddle_buffer_free(r->b);
+    heddle_buffer_free(r->c);
+    free(r->x), free(r->y), free(r->z), free(r->w);
+}
+
+/* What is compared with. Returns how many. */
+static int open_peers(Run *r, Run *single, BenchCase peers[3], double work)
+{
+    static const char *const names[] = { "oneDNN", "oneDNN, packed" };
+    int n = 0;
+    *single = *r;
+    single->threads = 1;
+    if (r->threads > 1) {
+        peers[n++] = (BenchCase){ .name = "one thread", .run = run_heddle, .user = single };
+        peers[0].work = work;
+        peers[0].peak = INFINITY;
+        return n;
+    }
+    peers[n++] = (BenchCase){
+        .name = "OpenBLAS", .run = run_blas, .user = r, .work = work, .peak = INFINITY
+    };
+    for (int i = 0; i < 2; i++) {
+        OnednnProduct p = { r->k->ab,
+                            r->k->ab,
+                            r->k->cd,
+                            r->n,
+                            r->ld,
+                            { heddle_buffer_data(r->a), heddle_buffer_data(r->b), r->w },
+                            i == 1 };
+        if (onednn_open(&r->dnnl[i], &p))
+            peers[n++] = (BenchCase){ .name = names[i],
+                                      .run = onednn_run,
+                                      .user = &r->dnnl[i],
+                                      .work = work,
+                                      .peak = INFINITY };
+    }
+    return n;
+}
+
+static void print_peers(const BenchCase *peers, int n)
+{
+    for (int i = 0; i < n; i++)
+        printf("  %9.1f %6.3f [%.3f %.3f]", peers[i].rate, 1 / peers[i].ratio, 1 / peers[i].p75,
+               1 / peers[i].p25);
+}
+
+static bool measure(Run *r, const Sizes *z)
+{
+    const Kernel *k = r->k;
+    uint32_t n = z->n;
     double work = 2.0 * n * n * n;
-    Run single = r;
-    single.threads = 1;
-    double bound = k->ab == HEDDLE_F32 || k->ab == HEDDLE_F16 ? peak : peak * 64;
-    BenchCase alone = {.name = "one thread", .run = run_heddle, .user = &single, .work = work,
-                       .peak = bound};
-    BenchCase blas = {.name = "OpenBLAS sgemm", .run = run_blas, .user = &r, .work = work};
-    BenchCase ours = {.name = k->name, .run = run_heddle, .user = &r, .work = work, .peak = bound};
-    BenchOptions o = { .threads = (int)threads,
-                       .rounds = rounds      ? rounds
+    double bound = k->ab == HEDDLE_F32 || k->ab == HEDDLE_F16 ? z->peak : z->peak * 64;
+    Run single;
+    BenchCase peers[3];
+    int n_peers = open_peers(r, &single, peers, work);
+    BenchCase ours = {
+        .name = k->name, .run = run_heddle, .user = r, .work = work, .peak = bound
+    };
+    BenchOptions o = { .threads = (int)z->threads,
+                       .rounds = z->rounds   ? z->rounds
                                  : n >= 2048 ? 5
                                  : n >= 1024 ? 9
                                              : 15,
-                       .peak = peak };
-    BenchCase *reference = threads > 1 ? &alone : &blas;
+                       .peak = z->peak };
     bench_warm_openblas(1);
-    bool ok = bench_paired(reference, &ours, 1, &o);
-    run_blas(&r);
-    run_heddle(&r);
-    double error = error_of(&r);
-    double goal = n == 256    ? k->goal[0]
-                  : n == 512  ? k->goal[1]
-                  : n == 1024 ? k->goal[2]
-                              : k->goal[3];
-    printf("%-26s %5u %5u %7u %9.1f %9.1f %7.3f  [%.3f %.3f]", k->name, n, ld, threads, ours.rate,
-           reference->rate, ours.ratio, ours.p25, ours.p75);
-    if (threads > 1)
-        goal = 0.9 * threads;
+    bool ok = bench_paired(&ours, peers, n_peers, &o);
+    run_blas(r);
+    run_heddle(r);
+    double error = error_of(r);
+    double goal = k->goal[n <= 256 ? 0 : n == 512 ? 1 : n == 1024 ? 2 : 3];
+    printf("%-26s %5u %5u %3u %9.1f", k->name, n, z->ld, z->threads, ours.rate);
+    print_peers(peers, n_peers);
+    if (z->threads > 1)
+        goal = 0.9 * z->threads;
     if (goal > 0)
-        printf("  %4.2f %s", goal, ours.ratio >= goal ? "reached" : "missed");
+        printf("  %4.2f %s", goal, 1 / peers[0].ratio >= goal ? "reached" : "missed");
     if (error > 0)
         printf("  WRONG by %g", error);
     printf("\n");
     fflush(stdout);
-    heddle_buffer_free(r.a);
-    heddle_buffer_free(r.b);
-    heddle_buffer_free(r.c);
-    free(r.x), free(r.y), free(r.z);
     return ok && error == 0;
 }
 
@@ -164,48 +231,67 @@ static uint32_t option(int argc, char **argv, const char *name, uint32_t otherwi
     return otherwise;
 }
 
+static const char *word(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], name))
+            return argv[i + 1];
+    return NULL;
+}
+
+/* A kernel at all sizes. */
+static bool measure_kernel(HeddleDevice *device, HeddleLog *log, const Kernel *k, Sizes asked,
+                           uint32_t all)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/bench/kernels/%s", HEDDLE_SOURCE_DIR, k->file);
+    HeddleModule *module;
+    HeddleKernel *kernel;
+    HeddleModuleOptions mo = { .defines = k->defines, .n_defines = k->n_defines };
+    bool ok = true;
+    if (heddle_module_from_file(path, &mo, &module, log) ||
+        heddle_kernel_new(device, module, NULL, &kernel, log))
+        return false;
+    printf("%-26s compiled in %.0f ms\n", k->name, heddle_kernel_seconds(kernel) * 1e3);
+    uint32_t first = asked.threads ? asked.threads : 1, last = asked.threads ? asked.threads : all;
+    for (uint32_t t = first; t <= last; t += all > 1 ? all - 1 : 1)
+        for (uint32_t n = 256; n <= 4096; n *= 2)
+            for (uint32_t pad = 0; pad <= 16; pad += 16) {
+                Sizes z = { n, n + pad, t, asked.rounds, asked.interleave, asked.peak * t };
+                Run r;
+                if (asked.n ? asked.n != n : n > 2048)
+                    continue;
+                ok &= make_run(&r, device, log, k, kernel, &z) && measure(&r, &z);
+                free_run(&r);
+            }
+    heddle_kernel_free(kernel);
+    heddle_module_free(module);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     bench_openblas_for_this_cpu(argv);
-    const char *only = NULL;
-    for (int i = 1; i + 1 < argc; i++)
-        if (!strcmp(argv[i], "--kernel"))
-            only = argv[i + 1];
-    uint32_t threads = option(argc, argv, "--threads", 0), size = option(argc, argv, "--size", 0);
+    const char *only = word(argc, argv, "--kernel");
+    HeddleDeviceOptions options = { .isa = word(argc, argv, "--isa") };
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *device;
-    if (heddle_device_new(NULL, &device, log))
+    if (heddle_device_new(&options, &device, log))
         return 1;
     uint32_t all = heddle_device_info(device)->threads;
-    double peak = bench_peak();
-    printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS %s\n", peak, all,
-           openblas_get_corename());
-    printf("%-26s %5s %5s %7s %9s %9s %7s  %-13s  goal\n", "kernel", "n", "ld", "threads", "Gop/s",
-           "reference", "ratio", "quartiles");
+    Sizes asked = { .n = option(argc, argv, "--size", 0),
+                    .threads = option(argc, argv, "--threads", 0),
+                    .rounds = (int)option(argc, argv, "--rounds", 0),
+                    .interleave = (int)option(argc, argv, "--interleave", 0),
+                    .peak = bench_peak() };
+    printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS with its kernels for %s; %s\n",
+           asked.peak, all, openblas_get_corename(), onednn_name());
+    printf("%-26s %5s %5s %3s %9s  %s\n", "kernel", "n", "ld", "thr", "Gop/s",
+           "OpenBLAS (or one thread), oneDNN, oneDNN packed: Gop/s, our ratio [quartiles]; goal");
     bool ok = true;
-    for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
-        if (only && !strstr(kernels[k].name, only))
-            continue;
-        char path[512];
-        snprintf(path, sizeof(path), "%s/bench/kernels/%s", HEDDLE_SOURCE_DIR, kernels[k].file);
-        HeddleModule *module;
-        HeddleKernel *kernel;
-        HeddleModuleOptions mo = {.defines = kernels[k].defines, .n_defines = kernels[k].n_defines};
-        if (heddle_module_from_file(path, &mo, &module, log)
-            || heddle_kernel_new(device, module, NULL, &kernel, log))
-            return 1;
-        printf("%-26s compiled in %.0f ms\n", kernels[k].name, heddle_kernel_seconds(kernel) * 1e3);
-        for (uint32_t t = threads ? threads : 1; t <= (threads ? threads : all);
-             t += all > 1 ? all - 1 : 1)
-            for (uint32_t n = 256; n <= 2048; n *= 2)
-                for (uint32_t pad = 0; pad <= 16; pad += 16)
-                    if (!size || size == n)
-                        ok &= measure(device, log, &kernels[k], kernel, n, n + pad, t,
-                                      (int)option(argc, argv, "--rounds", 0),
-                                      (int)option(argc, argv, "--interleave", 0), peak * t);
-        heddle_kernel_free(kernel);
-        heddle_module_free(module);
-    }
+    for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++)
+        if (!only || strstr(kernels[k].name, only))
+            ok &= measure_kernel(device, log, &kernels[k], asked, all);
     heddle_device_free(device);
     heddle_log_free(log);
     return !ok;

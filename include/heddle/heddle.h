@@ -630,6 +630,8 @@ typedef struct HeddleReport {
     double seconds;                 /* from start to end */
     double start, end;              /* on a clock of the device's whose zero means nothing */
     HeddleStats stats;
+    /* operands of multiply-adds that were packed for several workgroups; uses of one again */
+    uint64_t panels_packed, panels_shared;
 } HeddleReport;
 
 /* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;

@@ -351,8 +351,9 @@ static void print_run(const CommandRun *r, const HeddleReport *report)
 
 /* Operations that a kernel does not perform get no line, but it is worth showing that no bytes of
  * matrices were moved. */
-static void print_stats(const CommandRun *r, const HeddleStats *s)
+static void print_stats(const CommandRun *r, const HeddleReport *report)
 {
+    const HeddleStats *s = &report->stats;
     const struct {
         const char *name;
         uint64_t value, of;
@@ -365,7 +366,9 @@ static void print_stats(const CommandRun *r, const HeddleStats *s)
                  { "yields", s->yields, 0 },
                  { "bytes loaded", s->bytes_loaded, 0 },
                  { "bytes stored", s->bytes_stored, 0 },
-                 { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions } };
+                 { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions },
+                 { "panels packed", report->panels_packed, 0 },
+                 { "panels shared", report->panels_shared, 0 } };
     CliTable t = { .columns = 2, .align = "lr" };
     CliCells c = { 0 };
     size_t n = 0;
@@ -447,7 +450,7 @@ static HeddleResult run_once(CommandRun *r)
         return result;
     print_run(r, &report);
     if (r->options->stats)
-        print_stats(r, &report.stats);
+        print_stats(r, &report);
     HeddleResult rest = write_and_compare(r);
     return result ? result : rest;
 }
@@ -470,7 +473,7 @@ static double now(void)
 }
 
 /* Operations of one dispatch, by a kernel that counts; zeros where the device has no counters. */
-static HeddleStats count_operations(CommandRun *r)
+static HeddleReport count_operations(CommandRun *r)
 {
     HeddleReport report = { 0 };
     HeddleKernel *counting;
@@ -478,7 +481,7 @@ static HeddleStats count_operations(CommandRun *r)
                      r->log))
         dispatch_once(r, counting, &report);
     heddle_kernel_free(counting);
-    return report.stats;
+    return report;
 }
 
 /* Runs n_kernels in turns, each round starting with another one; stores the *n sorted times of
@@ -503,7 +506,8 @@ static HeddleResult measure(CommandRun *r, HeddleKernel **kernels, uint32_t n_ke
     return result;
 }
 
-static void print_bench(const CommandRun *r, const double *t, uint32_t n, const HeddleStats *stats)
+static void print_bench(const CommandRun *r, const double *t, uint32_t n,
+                        const HeddleReport *counts)
 {
     CliCells c = { 0 };
     double median = t[n / 2];
@@ -514,10 +518,10 @@ static void print_bench(const CommandRun *r, const double *t, uint32_t n, const 
               cell(&c, "%u", r->info->subgroup_size), groups_text(r, &c), cell(&c, "%u", n),
               cell_seconds(&c, median), cell_seconds(&c, t[0]), cell_seconds(&c, t[n - 1]),
               cell(&c, "%.1f %%", 100 * (t[n * 3 / 4] - t[n / 4]) / median),
-              gflops(&c, stats, median), cell(&c, "%.2f", bound_bytes(r) / median * 1e-9));
+              gflops(&c, &counts->stats, median), cell(&c, "%.2f", bound_bytes(r) / median * 1e-9));
     table_print(&table);
     if (r->options->stats)
-        print_stats(r, stats);
+        print_stats(r, counts);
 }
 
 static HeddleResult bench(CommandRun *r)
@@ -525,28 +529,28 @@ static HeddleResult bench(CommandRun *r)
     double *times = malloc(MAX_RUNS * sizeof *times);
     if (!times)
         return HEDDLE_ERROR_MEMORY;
-    HeddleStats stats = count_operations(r);
+    HeddleReport counts = count_operations(r);
     uint32_t n;
     HeddleResult result = measure(r, &r->kernel, 1, times, &n);
     if (!result)
-        print_bench(r, times, n, &stats);
+        print_bench(r, times, n, &counts);
     free(times);
     return result ? result : write_and_compare(r);
 }
 
 static HeddleResult print_sweep(const CommandRun *r, const double *times, uint32_t n,
-                                const HeddleStats *stats)
+                                const HeddleReport *counts)
 {
     CliSweep s = { r->options->inputs.data[0],
                    heddle_device_info(r->device)->kind_name,
                    n,
-                   (double)stats->flops,
+                   (double)counts->stats.flops,
                    { 0 } };
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
         s.median[row] = times[(size_t)row * MAX_RUNS + n / 2];
     sweep_print(&s);
     if (r->options->stats)
-        print_stats(r, stats);
+        print_stats(r, counts);
     return !r->options->svg || sweep_svg(&s, r->options->svg) ? HEDDLE_OK : HEDDLE_ERROR_IO;
 }
 
@@ -563,13 +567,13 @@ static HeddleResult sweep(CommandRun *r)
                                  &kernels[row], r->log);
     }
     uint32_t n = 0;
-    HeddleStats stats = { 0 };
+    HeddleReport counts = { 0 };
     if (!result) {
-        stats = count_operations(r);
+        counts = count_operations(r);
         result = measure(r, kernels, SWEEP_ROWS, times, &n);
     }
     if (!result)
-        result = print_sweep(r, times, n, &stats);
+        result = print_sweep(r, times, n, &counts);
     for (uint32_t row = 0; row < SWEEP_ROWS; row++) {
         heddle_kernel_free(kernels[row]);
         heddle_module_free(modules[row]);

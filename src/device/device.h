@@ -169,6 +169,8 @@ typedef enum DeviceStat {
     DEVICE_STAT_BYTES_LOADED,
     DEVICE_STAT_BYTES_STORED,
     DEVICE_STAT_BYTES_MOVED, /* between layouts, in registers or private memory */
+    DEVICE_STAT_PANELS_PACKED,
+    DEVICE_STAT_PANELS_SHARED,
     DEVICE_N_STATS
 } DeviceStat;
 

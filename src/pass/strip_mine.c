@@ -20,10 +20,11 @@ enum {
     MAX_SLICE = 64,  /* instructions that the condition may take */
     MAX_SIZE = 8192, /* of the new block */
     MAX_FUSED = 16,
-    /* length of a chain, in k, that amortises loading the accumulators */
-    GOOD_K = 64,
-    /* of 8-bit integers, several of which make one step of the machine */
-    GOOD_K_BYTES = 128,
+    /* length of a chain, in bytes of k, that amortises loading and storing the accumulators: 64 of
+     * f32, 256 of 8-bit types */
+    GOOD_BYTES = 256,
+    /* of what is left over: one step of the engine with the longest ones (AMX) */
+    LEAST_BYTES = 64,
 };
 
 typedef struct Miner {
@@ -33,7 +34,7 @@ typedef struct Miner {
     PassLoopMarks marks;
     PassIdWords ids;
     PassLoopCopy l;
-    uint32_t steps;
+    uint32_t good, steps;        /* bytes of k; iterations at once */
     SpvBlock *head, *body, *out; /* of the new loop; `out` leads to the old one */
     SpvId *cloned;               /* by step and place in slice */
     /* what the condition is made of, in the loop, header phis included */
@@ -94,9 +95,9 @@ static bool is_straight(Miner *s)
     return inside != NONE && seen == s->l.loop->n_blocks;
 }
 
-/* Length in k of the longest chain of multiply-adds from a header phi to what the latch passes on,
+/* Length in bytes of k of the chain of multiply-adds from a header phi to what the latch passes on,
  * if that accumulator is used for nothing else on the way. */
-static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses, bool *bytes)
+static uint32_t chain_bytes(Miner *s, const SpvInst *phi, const uint32_t *uses)
 {
     uint32_t k = 0;
     SpvInst *i = spv_def(s->m, loop_incoming(phi, s->l.latch->id));
@@ -106,8 +107,7 @@ static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses,
         if (!a || a->kind != SPV_COOPMAT || !a->element || !c || !in_loop(s, i->id) ||
             uses[c->id] != 1)
             return 0;
-        *bytes = a->element->kind == SPV_INT && a->element->bits == 8;
-        k += a->cols;
+        k += a->cols * a->element->bits / 8;
         if (c == phi)
             return k;
         i = c;
@@ -119,7 +119,6 @@ static uint32_t chain_length(Miner *s, const SpvInst *phi, const uint32_t *uses,
 static uint32_t choose_steps(Miner *s)
 {
     uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0, asked;
-    bool bytes = false;
     for (uint32_t n = 0; n < s->l.blocks.len; n++) {
         for (SpvInst *i = s->l.blocks.data[n]->insts.first; i; i = i->next) {
             if (!is_harmless(s->c->module, i))
@@ -130,11 +129,11 @@ static uint32_t choose_steps(Miner *s)
         }
     }
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
-        longest = MAX(longest, chain_length(s, i, uses, &bytes));
+        longest = MAX(longest, chain_bytes(s, i, uses));
     if (!longest)
         return 1;
     asked = s->c->options->fuse_steps;
-    uint32_t steps = asked ? asked : (bytes ? GOOD_K_BYTES : GOOD_K) / longest;
+    uint32_t steps = asked ? asked : s->good / longest;
     return MIN(MIN(steps, MAX_FUSED), MAX(1, MAX_SIZE / MAX(s->l.size, 1)));
 }
 
@@ -351,28 +350,39 @@ static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u)
     return true;
 }
 
-bool pass_strip_mine(PassContext *c)
+static bool mine_loops(PassContext *c, uint32_t good, bool *any)
 {
     SpvFunction *f = c->entry.function;
-    if (c->options->fuse_steps == 1)
-        return true;
     edit_prune(c->module, f, c->scratch);
     Miner *s = NEW(c->scratch, Miner);
+    *any = false;
     s->c = c;
     s->m = c->module;
+    s->good = good;
     s->g = cfg_build(c->scratch, f, c->sink);
     if (!s->g)
         return false;
     const Uniformity *u = uniformity_build(c->scratch, c->module, s->g);
     s->marks = loop_marks(c, s->g);
-    bool any = false;
     for (uint32_t k = 0; k < s->g->n_loops; k++)
-        any |= try_loop(s, s->g->loops[k], u);
-    if (!any)
+        *any |= try_loop(s, s->g->loops[k], u);
+    if (!*any)
         return true;
     Cfg *g = cfg_build(c->scratch, f, c->sink);
     if (!g)
         return false;
     edit_order_blocks(g);
     return pass_simplify(c);
+}
+
+/* Long strips first; then what they leave over of elements smaller than a word is mined again, in
+ * shorter ones. */
+bool pass_strip_mine(PassContext *c)
+{
+    bool any;
+    if (c->options->fuse_steps == 1)
+        return true;
+    if (!mine_loops(c, GOOD_BYTES, &any))
+        return false;
+    return !any || c->options->fuse_steps || mine_loops(c, LEAST_BYTES, &any);
 }

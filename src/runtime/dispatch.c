@@ -316,7 +316,9 @@ HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, Heddl
     HeddleReport all = { .seconds = 1e-9 * (double)(x->end_ns - x->start_ns),
                          .start = 1e-9 * (double)x->start_ns,
                          .end = 1e-9 * (double)x->end_ns,
-                         .stats = stats_of(x->stats) };
+                         .stats = stats_of(x->stats),
+                         .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
+                         .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED] };
     if (result && x->fault.address)
         note_neighbour(r);
     sized_write(&sized_report, report, &all, log);

@@ -2,7 +2,8 @@
  *
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
- *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b)
+ *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b,
+ *                                          ptr panel, i1 packed)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
  * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
@@ -23,11 +24,13 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
     return g;
 }
 
+bool gemm_has_tiles(Gemm *g) { return g->tiles; }
+
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
-                args[] = { ptr, ptr, LLVMInt1TypeInContext(cx), i64, i64 };
-    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, 5, false);
+                i1 = LLVMInt1TypeInContext(cx), args[] = { ptr, ptr, i1, i64, i64, ptr, i1 };
+    return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, COUNT_OF(args), false);
 }
 
 static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex at_index,
@@ -54,6 +57,8 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "noinline");
     add_attribute(g->cx, fn, 1, "noalias");
     add_attribute(g->cx, fn, 2, "noalias");
+    /* It may lie in the scratch memory, but apart from what else is there. */
+    add_attribute(g->cx, fn, 6, "noalias");
     return fn;
 }
 
@@ -68,6 +73,8 @@ static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
                   .b = LLVMCreateBuilderInContext(cx),
                   .table = LLVMGetParam(fn, 0),
                   .scratch = LLVMGetParam(fn, 1),
+                  .panel = LLVMGetParam(fn, 5),
+                  .packed = LLVMGetParam(fn, 6),
                   .cold = LLVMGetParam(fn, 2),
                   .ahead_a = p->transposed ? ahead_b : ahead_a,
                   .ahead_b = p->transposed ? ahead_a : ahead_b };
@@ -98,20 +105,28 @@ static LLVMValueRef emit_function(Gemm *gemm, const GemmShape *s)
         gemm_blocks(&g);
     } else {
         gemm_tiles(&g);
+        gemm->tiles = true;
     }
     LLVMBuildRetVoid(g.b);
     LLVMDisposeBuilder(g.b);
     return fn;
 }
 
-static LLVMValueRef function_for(Gemm *g, const GemmShape *s)
+/* The number of the shape's kernel. */
+static uint32_t kernel_for(Gemm *g, const GemmShape *s)
 {
     for (uint32_t i = 0; i < g->kernels.len; i++)
         if (!memcmp(&g->kernels.data[i].key, s, sizeof(*s)))
-            return g->kernels.data[i].fn;
+            return i;
     Kernel k = { *s, emit_function(g, s) };
     vec_push(g->arena, &g->kernels, k);
-    return k.fn;
+    return (uint32_t)g->kernels.len - 1;
+}
+
+static LLVMValueRef function_of(Gemm *g, const GemmShape *s)
+{
+    uint32_t number = kernel_for(g, s);
+    return g->kernels.data[number].fn;
 }
 
 /* The table as it is filled in. */
@@ -139,19 +154,10 @@ static void append_views(Table *t, const TileView *v, uint32_t rows, uint32_t co
     }
 }
 
-void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+static void fill_table(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 {
-    LLVMTypeRef i64 = LLVMInt64TypeInContext(g->cx);
-    LLVMValueRef none = LLVMConstInt(i64, 0, false);
     const GemmShape *s = &c->shape;
-    GemmShape here = *s;
-    here.prefetch_a = here.prefetch_b = false;
-    LLVMValueRef fn = function_for(g, &here);
-    if (s->prefetch_a || s->prefetch_b)
-        fn = LLVMBuildSelect(b, c->prefetch, function_for(g, s), fn, "");
-    LLVMValueRef args[] = { c->table, c->scratch, c->cold, c->ahead_a ? c->ahead_a : none,
-                            c->ahead_b ? c->ahead_b : none };
-    Table t = { b, i64, c->table, 0 };
+    Table t = { b, LLVMInt64TypeInContext(g->cx), c->table, 0 };
     bool swapped = s->c_col; /* see normalise */
     if (!swapped)
         append_views(&t, c->a, s->rows, s->steps, false);
@@ -159,5 +165,52 @@ void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     if (swapped)
         append_views(&t, c->a, s->rows, s->steps, true);
     append_views(&t, c->c, s->rows, s->cols, swapped);
-    LLVMBuildCall2(b, function_type(g->cx), fn, args, 5, "");
+}
+
+/* CpuEnv.panel, which knows an operand by its part of the table. */
+static LLVMValueRef find_panel(Gemm *g, LLVMBuilderRef b, const GemmCall *c, uint32_t kind)
+{
+    const GemmShape *s = &c->shape;
+    LLVMTypeRef ptr = LLVMPointerTypeInContext(g->cx, 0), i32 = LLVMInt32TypeInContext(g->cx),
+                types[] = { ptr, ptr, i32, i32, ptr };
+    uint32_t before = 2 * s->steps * (s->c_col ? s->cols : s->rows);
+    LLVMValueRef first = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 8ull * before, false);
+    LLVMValueRef args[] = { c->env, ir_at_inbounds(b, c->table, first),
+                            LLVMConstInt(i32, gemm_panel_entries(s), false),
+                            LLVMConstInt(i32, kind, false), c->scratch };
+    return LLVMBuildCall2(b, LLVMFunctionType(ptr, types, COUNT_OF(types), false), c->panel, args,
+                          COUNT_OF(args), "");
+}
+
+static LLVMValueRef is_packed(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(g->cx);
+    LLVMValueRef packed = LLVMBuildLoad2(b, i32, c->packed, "");
+    return LLVMBuildICmp(b, LLVMIntNE, packed, LLVMConstInt(i32, 0, false), "");
+}
+
+void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+{
+    LLVMValueRef none = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 0, false);
+    const GemmShape *s = &c->shape;
+    GemmShape here = *s;
+    here.prefetch_a = here.prefetch_b = false;
+    uint32_t number = kernel_for(g, &here);
+    LLVMValueRef fn = g->kernels.data[number].fn, panel = c->scratch;
+    LLVMValueRef packed = LLVMConstInt(LLVMInt1TypeInContext(g->cx), 0, false);
+    if (s->prefetch_a || s->prefetch_b)
+        fn = LLVMBuildSelect(b, c->prefetch, function_of(g, s), fn, "");
+    fill_table(g, b, c);
+    if (c->panel) {
+        panel = find_panel(g, b, c, number);
+        packed = is_packed(g, b, c);
+    }
+    LLVMValueRef args[] = { c->table,
+                            c->scratch,
+                            c->cold,
+                            c->ahead_a ? c->ahead_a : none,
+                            c->ahead_b ? c->ahead_b : none,
+                            panel,
+                            packed };
+    LLVMBuildCall2(b, function_type(g->cx), fn, args, COUNT_OF(args), "");
 }

@@ -44,6 +44,11 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
 /* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
 uint32_t gemm_table_entries(const GemmShape *s); /* of 8 bytes */
+bool gemm_has_tiles(Gemm *g);                    /* some kernel needs cpu_tiles_begin */
+/* Bytes of the operand that a call packs and that another call could share, 0: none worth it; how
+ * many entries of the table it is made of. */
+uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s);
+uint32_t gemm_panel_entries(const GemmShape *s);
 
 /* One call of a kernel. */
 typedef struct GemmCall {
@@ -54,6 +59,9 @@ typedef struct GemmCall {
     /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not
      * known; i1: they are to be prefetched */
     LLVMValueRef ahead_a, ahead_b, prefetch;
+    /* Where the packed operand may be shared: a CpuPanelFn, its first argument, and the address of
+     * the i32 that it leaves there; else NULL. */
+    LLVMValueRef panel, env, packed;
 } GemmCall;
 
 /* Emits at the builder's position. */

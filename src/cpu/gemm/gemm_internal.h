@@ -74,8 +74,12 @@ struct GemmPlan {
 };
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
-uint64_t gemm_row_bytes(const GemmPlan *p); /* of the panel */
-/* The scratch memory: panel, column sums, packed A, list of prefetches, each 64-byte aligned. */
+uint64_t gemm_vector_bytes(const GemmPlan *p);
+/* In the panel: from one unit's row to the next; from a vector of a row to the next. */
+uint64_t gemm_row_bytes(const GemmPlan *p);
+uint64_t gemm_vectors_apart(const GemmPlan *p);
+/* The scratch memory: panel with its column sums, packed A, list of prefetches, each 64-byte
+ * aligned. */
 uint64_t gemm_sums_offset(const GemmPlan *p);
 uint64_t gemm_packed_a_offset(const GemmPlan *p);
 uint64_t gemm_list_offset(const GemmPlan *p);
@@ -96,6 +100,7 @@ struct Gemm {
     LLVMContextRef cx;
     const CpuTarget *target;
     VEC(Kernel) kernels;
+    bool tiles; /* one of them works on tile registers */
 };
 
 /* State of one function being emitted. */
@@ -105,6 +110,8 @@ struct GemmGen {
     LLVMContextRef cx;
     LLVMBuilderRef b;
     LLVMValueRef fn, table, scratch;
+    LLVMValueRef panel;            /* B's, and behind it the column sums */
+    LLVMValueRef packed;           /* i1: they are there */
     LLVMValueRef cold;             /* i1: A and B are likely in no near cache */
     LLVMValueRef ahead_a, ahead_b; /* i64: GemmCall's, of the normalised shape */
     /* i1: the steps' tiles lie one behind the other, so k runs through */

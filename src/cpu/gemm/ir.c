@@ -105,7 +105,7 @@ LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit)
 
 LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
 {
-    return moved(g, v, g->more_vectors, (uint64_t)g->p->lanes * g->p->unit);
+    return moved(g, v, g->more_vectors, gemm_vectors_apart(g->p));
 }
 
 TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)

@@ -6,16 +6,16 @@
  */
 #include "cpu/gemm/gemm_internal.h"
 
-LLVMValueRef gemm_panel(GemmGen *g) { return g->scratch; }
+LLVMValueRef gemm_panel(GemmGen *g) { return g->panel; }
 
 LLVMValueRef gemm_column_sums(GemmGen *g)
 {
-    return at(g, g->scratch, k64(g, gemm_sums_offset(g->p)));
+    return at(g, g->panel, k64(g, gemm_sums_offset(g->p)));
 }
 
 LLVMValueRef gemm_packed_a(GemmGen *g)
 {
-    return at(g, gemm_column_sums(g), k64(g, gemm_packed_a_offset(g->p) - gemm_sums_offset(g->p)));
+    return at(g, g->scratch, k64(g, gemm_packed_a_offset(g->p)));
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
@@ -256,11 +256,19 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
 void gemm_pack_b(GemmGen *g)
 {
     uint32_t at_once = MIN(g->p->tuning->packed_vectors, (uint32_t)MOST_VECTORS);
-    for (uint32_t v = 0; g->p->pack_b && v < g->p->n_vectors;) {
+    if (!g->p->pack_b)
+        return;
+    LLVMBasicBlockRef pack = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_b");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "packed");
+    LLVMBuildCondBr(g->b, g->packed, go, pack);
+    LLVMPositionBuilderAtEnd(g->b, pack);
+    for (uint32_t v = 0; v < g->p->n_vectors;) {
         GemmRun r = gemm_run_begin(g, v, at_once);
         pack_b_columns(g, v, r.n);
         v = gemm_run_end(g, &r);
     }
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
 }
 
 /* ---- A --------------------------------------------------------------------------------------- */

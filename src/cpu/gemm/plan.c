@@ -164,11 +164,24 @@ void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
 
 /* ---- scratch memory and table ---------------------------------------------------------------- */
 
-uint64_t gemm_row_bytes(const GemmPlan *p) { return (uint64_t)p->n_vectors * p->lanes * p->unit; }
+uint64_t gemm_vector_bytes(const GemmPlan *p) { return (uint64_t)p->lanes * p->unit; }
 
 static uint64_t panel_bytes(const GemmPlan *p)
 {
-    return p->pack_b ? gemm_row_bytes(p) * p->units * p->s.steps : 0;
+    uint64_t units = (uint64_t)p->units * p->s.steps;
+    return p->pack_b ? gemm_vector_bytes(p) * p->n_vectors * units : 0;
+}
+
+/* Of vectors, rows lie one behind the other, as they are read. Of tiles, a vector's rows do: a tile
+ * is one run of cache lines then, which are in as many sets. */
+uint64_t gemm_row_bytes(const GemmPlan *p)
+{
+    return p->engine->product ? gemm_vector_bytes(p) * p->n_vectors : gemm_vector_bytes(p);
+}
+
+uint64_t gemm_vectors_apart(const GemmPlan *p)
+{
+    return p->engine->product ? gemm_vector_bytes(p) : gemm_vector_bytes(p) * p->units * p->s.steps;
 }
 
 static uint64_t packed_a_bytes(const GemmPlan *p)
@@ -187,6 +200,21 @@ uint64_t gemm_packed_a_offset(const GemmPlan *p)
 uint64_t gemm_list_offset(const GemmPlan *p)
 {
     return gemm_packed_a_offset(p) + align_up(packed_a_bytes(p), 64);
+}
+
+/* A panel of less is packed in about the time that it takes to find another. */
+enum { LEAST_SHARED = 2048 };
+
+uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s)
+{
+    GemmPlan p;
+    gemm_plan(g->arena, &p, s, g->target);
+    return panel_bytes(&p) < LEAST_SHARED ? 0 : gemm_packed_a_offset(&p);
+}
+
+uint32_t gemm_panel_entries(const GemmShape *s)
+{
+    return 2 * s->steps * (s->c_col ? s->rows : s->cols);
 }
 
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The kernel of tile registers (AMX): 2 x 2 tiles of C in registers, 16 x 16 elements each, A's
- * tiles read in place where their k is whole, B's from the panel.
+ * tiles read in place where their k is whole, B's from the panel. Who calls it has configured the
+ * tiles (CpuKernel.tiles).
  */
 #include "cpu/gemm/gemm_internal.h"
 
@@ -19,29 +20,6 @@ static void tile_move(GemmGen *g, const char *name, uint32_t tile, LLVMValueRef 
 {
     LLVMValueRef args[] = { LLVMConstInt(g->i8, tile, false), p, stride };
     ir_intrinsic(g->b, name, NULL, 0, args, 3);
-}
-
-/* All eight tiles 16 rows of 64 bytes (Intel SDM, LDTILECFG: palette 1). */
-static void tile_configure(GemmGen *g)
-{
-    uint8_t config[64] = { 1 };
-    for (uint32_t t = 0; t < 8; t++) {
-        config[16 + 2 * t] = 64;
-        config[48 + t] = 16;
-    }
-    LLVMValueRef bytes[64];
-    for (uint32_t i = 0; i < 64; i++)
-        bytes[i] = LLVMConstInt(g->i8, config[i], false);
-    LLVMValueRef init = LLVMConstArray2(g->i8, bytes, 64);
-    LLVMValueRef global = LLVMGetNamedGlobal(g->gemm->module, "tile_config");
-    if (!global) {
-        global = LLVMAddGlobal(g->gemm->module, LLVMTypeOf(init), "tile_config");
-        LLVMSetInitializer(global, init);
-        LLVMSetLinkage(global, LLVMPrivateLinkage);
-        LLVMSetGlobalConstant(global, true);
-        LLVMSetAlignment(global, 64);
-    }
-    ir_intrinsic(g->b, "llvm.x86.ldtilecfg", NULL, 0, &global, 1);
 }
 
 /* i1: A is read where it lies. */
@@ -118,7 +96,7 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
         TileView a = tile_a(g, add(g, q, k64(g, r)), k.i);
         tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
     }
-    /* 64 bytes of k are 16 units, that is 16 rows of the panel. */
+    /* 64 bytes of k are 16 units, that is 16 rows of the panel: one run of memory. */
     LLVMValueRef unit = LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), "");
     LLVMValueRef row = mul(g, unit, k64(g, gemm_row_bytes(p)));
     for (uint32_t c = 0; c < nc; c++) {
@@ -149,7 +127,6 @@ void gemm_tiles(GemmGen *g)
         LLVMBuildBr(g->b, go);
         LLVMPositionBuilderAtEnd(g->b, go);
     }
-    tile_configure(g);
     for (uint32_t v = 0; v < p->n_vectors;) {
         GemmRun run = gemm_run_begin(g, v, 2);
         uint32_t nc = run.n;
@@ -162,5 +139,4 @@ void gemm_tiles(GemmGen *g)
             tile_block(g, k64(g, rows - 1), 1, v, nc);
         v = gemm_run_end(g, &run);
     }
-    ir_intrinsic(g->b, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
 }

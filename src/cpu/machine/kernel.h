@@ -17,6 +17,8 @@
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
  * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
 typedef struct CpuEnv CpuEnv;
+typedef void *CpuPanelFn(CpuEnv *env, const uint64_t *key, uint32_t words, uint32_t kind,
+                         void *own);
 struct CpuEnv {
     const DeviceBinding *const *slots; /* by CpuSlot number: an array of slot.count descriptors */
     const void *push;                  /* push constants */
@@ -43,9 +45,15 @@ struct CpuEnv {
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env); /* lets the other workgroups interleaved on this core advance */
-    uint64_t *stats;            /* DEVICE_STAT_* counters, or NULL */
-    uint64_t shared_bytes;      /* at `shared`: kernel.shared_bytes and the dispatch's own */
-    const uint32_t *counts;     /* by CpuSlot number: how many descriptors there are; not 0 */
+    /* The place of a packed operand that this thread may have packed before in this dispatch: what
+     * `words` of `key` and `kind` say is the same, is. `packed` says whether it is there; if not,
+     * the caller fills it in. It stays until the next call. Where nothing is kept, and always
+     * with own_panel, it is `own`. */
+    CpuPanelFn *panel, *own_panel;
+    uint32_t packed;
+    uint64_t *stats;        /* DEVICE_STAT_* counters, or NULL */
+    uint64_t shared_bytes;  /* at `shared`: kernel.shared_bytes and the dispatch's own */
+    const uint32_t *counts; /* by CpuSlot number: how many descriptors there are; not 0 */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
@@ -90,10 +98,14 @@ typedef struct CpuKernel {
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where CpuEnv decides */
     uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes;
+    /* of the largest operand that may be packed once for several workgroups, and words of its key;
+     * 0: there is none, or what they read might be written meanwhile */
+    uint64_t panel_bytes, panel_words;
     uint32_t stack_bytes;     /* a fiber of it needs */
     uint32_t max_invocations; /* of a workgroup; 0 = any number */
     bool has_barrier;         /* subgroups of a workgroup must run interleaved */
     bool can_yield;           /* has a matrix loop with yields */
+    bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
     char *text;

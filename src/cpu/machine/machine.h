@@ -43,6 +43,12 @@ bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
 bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink);
 bool cpu_target_runs(const CpuTarget *t, DiagSink *sink); /* false after reporting */
 void cpu_target_free(CpuTarget *t);
+/* Configures this thread's tile registers as kernels want them, and puts back what was there. */
+typedef struct CpuTiles {
+    uint8_t config[64]; /* Intel SDM, LDTILECFG */
+} CpuTiles;
+CpuTiles cpu_tiles_begin(void);
+void cpu_tiles_end(const CpuTiles *before);
 const char *cpu_set_name(uint32_t bit); /* "avx512-vnni" */
 
 /* ---- tuning.c: what was measured of machines ----------------------------------------- */
@@ -71,6 +77,7 @@ struct CpuTuning {
     uint32_t spin_ns;           /* a thread waits before it sleeps */
     uint32_t strands;           /* subgroups of workgroups that run interleaved on a thread */
     uint32_t frames_percent;    /* of L2 that their memory may take */
+    uint32_t panel_l2s;         /* L2 caches' worth of packed operands, kept by a thread */
     uint32_t yield_bytes;       /* streamed by a workgroup between two yields */
     uint32_t blocks_per_thread; /* of a dispatch, at least */
     uint32_t block_groups;      /* workgroups of a block, at most */

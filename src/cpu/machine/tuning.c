@@ -26,6 +26,8 @@
     /* P5: 4 x 4 workgroups gain 62 to 75 % at 2048; 4, 8 and 32 are the same (0.75 to 0.79). */ \
     .strands = 16, \
     .frames_percent = 75,       /* guess: the rest is for what streams through */ \
+    /* 256 columns of 8192 f32, or of 32768 bytes, where L2 has 2 MB. */ \
+    .panel_l2s = 4, \
     .yield_bytes = 65536,       /* P5: every four steps of k = 16; half as often as at first */ \
     .blocks_per_thread = 16,    /* guess: a thread that falls behind costs 6 % at most */ \
     /* So many make the counter's cost vanish: 64 empty workgroups take 1 us, one 0.12. */ \

@@ -16,6 +16,8 @@
 #include "cpu/matrix/matrix.h"
 #include "emit/ops.h"
 
+#include <stddef.h>
+
 enum { MAX_STEPS = 64, MAX_GRID = 64 };
 
 static bool near_tile(Emit *e, SpvId id) { return mat_value(e, id)->tile.near; }
@@ -282,6 +284,16 @@ static LV prefetch_distance(Emit *e, SpvId id)
     return v->state == MAT_LAZY ? v->prefetch : NULL;
 }
 
+/* What the kernel packs is B, or, where C is column-major, A (gemm/plan.c). */
+static LV shared_panel(Emit *e, const Grid *g, const GemmShape *s)
+{
+    VEC(SpvId) ids = { 0 };
+    for (uint32_t k = 0; k < (s->c_col ? g->rows : g->cols); k++)
+        for (uint32_t t = 0; t < s->steps; t++)
+            vec_push(e->arena, &ids, s->c_col ? g->row[k]->a.data[t] : g->col[k]->b.data[t]);
+    return mat_panel(e, ids.data, ids.len, s);
+}
+
 static void grid_emit(Emit *e, Grid *g)
 {
     GemmShape s = g->shape;
@@ -311,12 +323,16 @@ static void grid_emit(Emit *e, Grid *g)
     s.prefetch_b = call.ahead_b;
     if (s.prefetch_a || s.prefetch_b)
         call.prefetch = mat_prefetch_wanted(e);
+    call.panel = shared_panel(e, g, &s);
+    call.env = e->env;
+    call.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
     reserve_scratch(e, &s);
     Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     call.shape = s;
     call.table = mat_table(e, gemm_table_entries(&s));
     call.scratch = matrices_of(e)->scratch;
     gemm_call(matrices_of(e)->gemm, e->b, &call);
+    lanes_of(e)->kernel->tiles |= gemm_has_tiles(matrices_of(e)->gemm);
     mat_leader_end(e, &l);
 }
 

@@ -38,7 +38,9 @@ typedef struct MatValue {
     LV prefetch; /* LAZY: bytes to a later iteration's tile, or NULL */
     /* HOME within a variable's memory: which part. It must be copied before that is written */
     MatPlace place;
-    LV splat;              /* SPLAT: the scalar that every element has */
+    LV splat; /* SPLAT: the scalar that every element has */
+    /* LAZY: i1, nothing writes it during the dispatch; NULL: perhaps something does */
+    LV unchanged;
     uint32_t uses;         /* in the function; counted down as uses are emitted */
     uint32_t other_blocks; /* uses outside the block that defines it */
 } MatValue;
@@ -116,6 +118,7 @@ typedef struct Matrices {
     uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
     uint64_t *loop_bytes;       /* by Cfg.loops: bytes streamed from buffers in an iteration */
+    bool shares;                /* what is only read may be packed once for all workgroups */
     bool shared_elements;       /* invocations access elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros has been given */
@@ -179,6 +182,15 @@ void mat_leader_end(Emit *e, Leader *l);
 /* Called before the first block: counts uses, chooses the order of webs, finds who accesses
  * elements. */
 void mat_survey(Emit *e);
+
+/* ---- share.c: operands packed once for several workgroups ------------------------------------ */
+
+void mat_share_survey(Emit *e);
+/* i1, or NULL: whether what a load reads at p stays as it is while the dispatch runs. */
+LV mat_unchanged(Emit *e, const Pointer *p, uint32_t access, LV inside);
+/* CpuEnv.panel for a call: operands that are not known to stay get a panel of their own. NULL: none
+ * are. */
+LV mat_panel(Emit *e, const SpvId *ids, uint32_t n, const GemmShape *s);
 
 /* ---- group.c: pending multiply-adds ---------------------------------------------------------- */
 

@@ -94,6 +94,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
 void mat_survey(Emit *e)
 {
     Matrices *m = matrices_of(e);
+    mat_share_survey(e);
     Votes *votes = NEW_ARRAY(e->arena, Votes, m->webs->n_webs + 1);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {

@@ -179,7 +179,8 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     /* The subgroups of one workgroup may be worth interleaving too. */
     bool alone = together == 1 && (p->n_subgroups == 1 || !p->kernel->can_yield ||
                                    p->dispatch->interleave == 1 || data <= device->l2_bytes);
-    set_blocks(p, block, tuning->panel_groups);
+    /* What is packed for a block serves those below it. */
+    set_blocks(p, block, p->panels ? 1 : tuning->panel_groups);
     p->together = together;
     p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
     /* A row of invocations continues in the next workgroup, not in the next subgroup. */
@@ -191,6 +192,53 @@ static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
     p->beyond_l2 = data > device->l2_bytes;
     p->prefetch =
         p->dispatch->prefetch || (alone && data / tuning->prefetch_l2s > device->l2_bytes);
+}
+
+/* ---- the plan: shared panels ---------------------------------------------------------------- */
+
+static bool overlaps(const DeviceBinding *a, const DeviceBinding *b)
+{
+    uintptr_t x = (uintptr_t)a->base, y = (uintptr_t)b->base;
+    return x < y ? b->size && y - x < a->size : a->size && x - y < b->size;
+}
+
+/* A buffer that the kernel may write is, in part, one that it only reads. */
+static bool writes_what_it_reads(const CpuDispatch *d, uint32_t written)
+{
+    for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
+        const CpuSlot *r = &d->kernel->slots[i], *w = &d->kernel->slots[written];
+        for (uint32_t e = 0; !r->written && e < r->count; e++)
+            for (uint32_t k = 0; k < w->count; k++)
+                if (overlaps(&d->slots[i][e], &d->slots[written][k]))
+                    return true;
+    }
+    return false;
+}
+
+/* Packed operands are kept where the kernel said that it only reads them (matrix/share.c), and no
+ * other buffer that it is given says otherwise. */
+static bool may_share(const CpuDispatch *d)
+{
+    enum { FEW = 16 }; /* of an array: more are not looked at */
+    if (!d->kernel->panel_bytes || !d->slots)
+        return false;
+    for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
+        const CpuSlot *s = &d->kernel->slots[i];
+        if (s->storage == SpvStorageClassUniformConstant || s->count > FEW || !d->slots[i] ||
+            (d->counts && d->counts[i] < s->count))
+            return false;
+    }
+    for (uint32_t i = 0; i < d->kernel->n_slots; i++)
+        if (d->kernel->slots[i].written && writes_what_it_reads(d, i))
+            return false;
+    return true;
+}
+
+static void plan_panels(Plan *p, const CpuDevice *device)
+{
+    uint64_t budget = (uint64_t)device->l2_bytes * device->tuning->panel_l2s;
+    if (may_share(p->dispatch))
+        p->panel_memory = panels_bytes(p->kernel, budget, &p->panels);
 }
 
 /* ---- the plan: sizes ----------------------------------------------------------------------- */
@@ -443,6 +491,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     uint32_t threads = d->n_workers + 1;
     if (dispatch->max_threads)
         threads = MIN(threads, dispatch->max_threads);
+    plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
     Pool *pool = take_pool(d);
     if (!pool)

@@ -23,6 +23,8 @@ typedef struct Plan {
     bool own_stack;    /* without fibers, but with more stack than every thread is sure to have */
     uint32_t together; /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every, prefetch, beyond_l2; /* CpuEnv's */
+    uint32_t panels;                           /* packed operands that a thread keeps; 0: none */
+    uint64_t panel_memory;                     /* bytes of them all */
     /* without fibers: one subgroup runs for all workgroups of a row before the next subgroup
      * does */
     bool along_rows;
@@ -47,12 +49,30 @@ typedef struct Memory {
 } Memory;
 typedef struct Strand Strand;
 
+/* ---- panels.c -------------------------------------------------------------------------------- */
+
+/* Packed operands that one thread keeps during a dispatch. */
+typedef struct Panels {
+    char *data;
+    uint32_t *first; /* by hash: 1 + number of the first place with it */
+    uint64_t stride, head;
+    uint32_t n; /* places, a power of two */
+    uint32_t used;
+} Panels;
+/* How many a budget has room for, and bytes of memory that they take with their table. */
+uint64_t panels_bytes(const CpuKernel *k, uint64_t budget, uint32_t *places);
+void panels_clear(Panels *p, char *data, const CpuKernel *k, uint32_t n);
+void *panels_find(Panels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed);
+
+/* ---- workgroup.c ----------------------------------------------------------------------------- */
+
 /* What a thread runs workgroups with; kept between dispatches. Valid when zero-initialised. */
 typedef struct Pool {
     Strand **strands; /* subgroups in flight */
     uint32_t n_strands;
     size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
-    Memory frames, shared, scratch;
+    Memory frames, shared, scratch, panel_memory;
+    Panels panels;
     struct Group *groups; /* workgroups in flight */
     uint32_t n_groups;
     Fiber home;                 /* the thread's own stack */

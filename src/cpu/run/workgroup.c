@@ -149,6 +149,25 @@ static void barrier_alone(CpuEnv *env) { (void)env; }
 static void barrier_fiber(CpuEnv *env);
 static void yield_fiber(CpuEnv *env);
 
+static void *own_panel(CpuEnv *env, const uint64_t *key, uint32_t words, uint32_t kind, void *own)
+{
+    (void)key, (void)words, (void)kind;
+    env->packed = false;
+    return own;
+}
+
+static void *shared_panel(CpuEnv *env, const uint64_t *key, uint32_t words, uint32_t kind,
+                          void *own)
+{
+    Pool *pool = ((Strand *)env)->pool;
+    bool packed;
+    void *panel = panels_find(&pool->panels, key, words, kind, &packed);
+    (void)own;
+    env->packed = packed;
+    pool->stats[packed ? DEVICE_STAT_PANELS_SHARED : DEVICE_STAT_PANELS_PACKED]++;
+    return panel;
+}
+
 /* Fills in an environment, but for which workgroup and subgroup it is. */
 static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *shared)
 {
@@ -169,6 +188,8 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
         .beyond_l2 = p->beyond_l2,
         .barrier = p->fibers ? barrier_fiber : barrier_alone,
         .yield = p->fibers ? yield_fiber : barrier_alone,
+        .panel = p->panels ? shared_panel : own_panel,
+        .own_panel = own_panel,
         .stats = pool->stats,
         .print = p->print,
         .work_dim = d->work_dim ? d->work_dim : 3,
@@ -190,8 +211,11 @@ bool pool_prepare(Pool *pool, const Plan *p)
     if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
         !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
         !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
-        !memory_grow(&pool->shared, shared, p->together))
+        !memory_grow(&pool->shared, shared, p->together) ||
+        !memory_grow(&pool->panel_memory, p->panel_memory, 1))
         return false;
+    if (p->panels)
+        panels_clear(&pool->panels, pool->panel_memory.data, p->kernel, p->panels);
     for (uint32_t i = 0; i < p->together * subgroups; i++)
         fill_env(pool, p, pool->strands[i], frame ? pool->frames.data + i * frame : NULL,
                  shared ? pool->shared.data + i / subgroups * shared : NULL);
@@ -209,6 +233,7 @@ void pool_free(Pool *pool)
     memory_free(&pool->scratch);
     memory_free(&pool->frames);
     memory_free(&pool->shared);
+    memory_free(&pool->panel_memory);
     memset(pool, 0, sizeof *pool);
 }
 
@@ -421,9 +446,12 @@ bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, Devic
 {
     Run r = { pool, p, next_block };
     FloatControl kept = float_control();
+    CpuTiles tiles = p->kernel->tiles ? cpu_tiles_begin() : (CpuTiles){ { 0 } };
     set_float_control(FLOAT_DEFAULT);
     bool fine = fault_guarded(run, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
     set_float_control(kept);
+    if (p->kernel->tiles)
+        cpu_tiles_end(&tiles);
     if (!fine) {
         atomic_store(next_block, p->n_blocks);
         drop_strands(pool); /* some stopped inside the kernel */

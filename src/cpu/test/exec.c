@@ -258,6 +258,106 @@ TEST(small_data_are_not_interleaved)
     }
 }
 
+/* ---- packed operands ----------------------------------------------------------------------- */
+
+typedef struct Keeper {
+    uint32_t packed, asked, own, mistaken;
+} Keeper;
+
+/* Every workgroup asks for three operands; one is the same for all, one for a row of them. What it
+ * is said to have packed must hold what was put there. */
+static void ask_for_panels(CpuEnv *env)
+{
+    Keeper *k = *(Keeper *const *)env->push;
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t key[4] = { 4096, 64, i < 2 ? i * env->group[1] : env->group[0] * 100 + i, 64 };
+        uint64_t own[64], *place = env->panel(env, key, 4, 7, own);
+        k->asked++;
+        k->packed += env->packed;
+        k->own += place == own;
+        if (!env->packed)
+            memcpy(place, key, sizeof key);
+        k->mistaken += memcmp(place, key, sizeof key) != 0;
+    }
+    uint64_t key[4] = { 4096, 64, 0, 64 }, own[64];
+    uint64_t *place = env->own_panel(env, key, 4, 7, own);
+    k->mistaken += env->packed || place != own;
+}
+
+static Keeper kept(const CpuSlot *slots, const DeviceBinding *a, const DeviceBinding *b,
+                   uint64_t panel_bytes, uint64_t stats[2])
+{
+    Keeper k = { .asked = 0 }, *push = &k;
+    CpuKernel kernel = { .code = ask_for_panels,
+                         .slots = (CpuSlot *)slots,
+                         .n_slots = 2,
+                         .subgroup_size = 32,
+                         .local_size = { 32, 1, 1 },
+                         .stack_bytes = 8192,
+                         .panel_bytes = panel_bytes,
+                         .panel_words = 4 };
+    const DeviceBinding *bound[] = { a, b };
+    CpuDispatch x = { .kernel = &kernel, .slots = bound, .push = &push, .groups = { 16, 4, 1 } };
+    CHECK(dispatch_on(1, &x));
+    stats[0] = x.stats[DEVICE_STAT_PANELS_PACKED];
+    stats[1] = x.stats[DEVICE_STAT_PANELS_SHARED];
+    CHECK_EQ_U64(k.asked, 16 * 4 * 3);
+    CHECK_EQ_U64(k.mistaken, 0);
+    return k;
+}
+
+TEST(packed_operands_are_kept)
+{
+    static char memory[4096];
+    const CpuSlot slots[] = { { .count = 1, .storage = SpvStorageClassStorageBuffer },
+                              { .count = 1,
+                                .storage = SpvStorageClassStorageBuffer,
+                                .written = true } };
+    const DeviceBinding read = { memory, 1024 }, written = { memory + 1024, 1024 };
+    uint64_t stats[2];
+    Keeper k = kept(slots, &read, &written, 512, stats);
+    CHECK_EQ_U64(k.own, 0);
+    CHECK_EQ_U64(stats[0], 16 * 4 * 3 - k.packed);
+    CHECK_EQ_U64(stats[1], k.packed);
+    CHECK_EQ_U64(stats[0], 4 + 15); /* 0 to 3, and 102 to 1502: the third one's first is 2 */
+    /* a few places only: some are given out again, none mistaken for another */
+    k = kept(slots, &read, &written, cpu_host_l2_bytes(cpu_host_tuning()), stats);
+    CHECK_EQ_U64(k.own, 0);
+    CHECK(stats[0] > 19 && stats[1] > 0);
+    /* no room for two */
+    k = kept(slots, &read, &written, UINT64_C(1) << 40, stats);
+    CHECK_EQ_U64(k.own, k.asked);
+}
+
+/* A byte that may be written is enough. */
+TEST(what_is_written_is_not_kept)
+{
+    static char memory[4096];
+    CpuSlot slots[] = { { .count = 1, .storage = SpvStorageClassStorageBuffer },
+                        { .count = 1, .storage = SpvStorageClassStorageBuffer, .written = true } };
+    const DeviceBinding read = { memory + 1024, 1024 };
+    const struct {
+        DeviceBinding written;
+        bool shares;
+    } cases[] = {
+        { { memory, 1024 }, true },          { { memory, 1025 }, false },
+        { { memory + 2048, 1024 }, true },   { { memory + 2047, 1 }, false },
+        { { memory + 1500, 8 }, false },     { { memory + 1024, 1024 }, false },
+        { { memory, sizeof memory }, false }, { { NULL, 0 }, true },
+    };
+    uint64_t stats[2];
+    for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
+        Keeper k = kept(slots, &read, &cases[i].written, 512, stats);
+        CHECK_EQ_U64(k.own, cases[i].shares ? 0 : k.asked);
+        CHECK(cases[i].shares == (stats[1] > 0));
+    }
+    slots[1].storage = SpvStorageClassUniformConstant; /* an image may lie anywhere */
+    CHECK_EQ_U64(kept(slots, &read, &read, 512, stats).packed, 0);
+    slots[1] = slots[0];
+    slots[1].count = UINT32_MAX;
+    CHECK_EQ_U64(kept(slots, &read, &read, 512, stats).packed, 0);
+}
+
 /* ---- limits -------------------------------------------------------------------------------- */
 
 static void nothing(CpuEnv *env)

@@ -85,7 +85,7 @@ static uint8_t *mat_at(const Mat *m, uint32_t i, uint32_t j)
 /* heddle_kernel(env): slots[0][0].base holds pointers and strides in table order, slots[0][1].base
  * scratch. */
 static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
-                            struct CpuCode **owner, uint64_t *scratch, DiagSink *sink)
+                            struct CpuCode **owner, uint64_t *scratch, bool *tiles, DiagSink *sink)
 {
     LLVMContextRef cx = LLVMContextCreate();
     LLVMModuleRef m = LLVMModuleCreateWithNameInContext("test", cx);
@@ -115,6 +115,7 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
                       .scratch = scr, .cold = yes, .prefetch = yes,
                       .ahead_a = LLVMConstInt(i64, 1 << 20, false) };
     gemm_call(g, b, &call);
+    *tiles = gemm_has_tiles(g);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     CpuOptions o = {.optimise = true};
@@ -164,7 +165,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     CpuTuning all_engines = *t.tuning;      /* the slow ones are to be right, too */
     all_engines.slow = 0;
     t.tuning = &all_engines;
-    CpuSubgroupFn *code = build(&a, s, &t, &owner, &scratch_bytes, &sink);
+    bool tiles = false;
+    CpuSubgroupFn *code = build(&a, s, &t, &owner, &scratch_bytes, &tiles, &sink);
     if (!code)
         return false;
     Rng r = {42};
@@ -196,7 +198,10 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     DeviceBinding bind[2] = {{table, 0}, {scratch, 0}};
     const DeviceBinding *slots[1] = {bind};
     CpuEnv env = {.slots = slots, .n_subgroups = 1};
+    CpuTiles before = tiles ? cpu_tiles_begin() : (CpuTiles){ { 0 } };
     code(&env);
+    if (tiles)
+        cpu_tiles_end(&before);
     double tol = !comp_is_float(s->c) ? 0
                  : s->c == COMP_F64   ? 1e-12
                  : s->c == COMP_F32   ? 2e-5
