@@ -11,6 +11,7 @@
 #     make install    to PREFIX (/usr/local)
 #     make package    a release that runs wherever it is unpacked: build/package/heddle-*.tar.zst
 #     make wheel      the same for Python: build/package/heddle-*.whl
+#     make deb        Debian's packages for this system: build/package/*.deb
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),ON,OFF)
 
@@ -69,7 +70,17 @@ wheel: package-tree
 	@cd python && HEDDLE_PREFIX=$(CURDIR)/build/package-tree/installed python3 -c \
 	    'import backend; print("build/package/" + backend.build_wheel("../build/package"))'
 
-clean:
-	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree
+# From a copy of what git knows of, because the tools write into debian/ and the folder above.
+deb: DEPS := debhelper dh-python dpkg-dev lintian
+deb: deps
+	@rm -rf build/deb && mkdir -p build/deb/heddle/build build/package
+	@git ls-files -z | tar --null -T - -cf - | tar -C build/deb/heddle -xf -
+	@ln -s "$(CURDIR)/build/toolchain" build/deb/heddle/build/toolchain
+	@cd build/deb/heddle && dpkg-buildpackage -b -us -uc > ../log || { tail -n 30 ../log; exit 1; }
+	@lintian --fail-on error,warning build/deb/*.changes
+	@cp build/deb/*.deb build/package && ls build/package/*.deb
 
-.PHONY: all deps run test bench fuzz asan tsan install package-tree package wheel clean
+clean:
+	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree build/deb
+
+.PHONY: all deps run test bench fuzz asan tsan install package-tree package wheel deb clean

@@ -73,6 +73,13 @@ by_hand() {
     bare VK_DRIVER_FILES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" vulkaninfo --summary |
         grep 'driverName.*heddle'
 }
+# The environment that a CI job gets, used twice: the second time all is there.
+ci() {
+    cp "$archive" "$work" && cp "$here/tools/ci/setup.sh" "$work" || return 1
+    set -- bare sh -ec "sh '$inside/setup.sh' '$inside/$(basename "$archive")' '$inside/cache' > \
+        '$inside/env'; . '$inside/env'; heddle --version; vulkaninfo --summary"
+    "$@" && "$@" | grep 'deviceName.*heddle'
+}
 python_package() {
     cp -aL "$here/python/heddle" "$work/heddle" && bare PYTHONPATH="$inside" \
         HEDDLE_LIBRARY="$inside/moved/lib/libheddle.so" python3 -c "
@@ -109,9 +116,12 @@ with_pkg_config() {
 try "GLSL" glsl
 try "OpenCL C" opencl
 try "check" checked
-if bare vulkaninfo --version > /dev/null 2>&1; then
+if bare sh -c 'command -v vulkaninfo' > /dev/null; then
     try "heddle vulkan" vulkan
     try "VK_DRIVER_FILES" by_hand
+    if bare sh -c 'command -v zstd' > /dev/null; then
+        try "tools/ci/setup.sh" ci
+    fi
 fi
 if bare python3 -c 'import numpy' 2> /dev/null; then
     try "Python" python_package
