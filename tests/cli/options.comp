@@ -15,7 +15,7 @@
 // RUN: status 2 %heddle run %s --device cpu:x 2>&1 | %filecheck %s --check-prefix=ORDINAL
 // RUN: status 1 %heddle run %s --device cpu:1 2>&1 | %filecheck %s --check-prefix=SECOND
 // RUN: status 2 %heddle run %s --global 33 2>&1 | %filecheck %s --check-prefix=GLOBAL
-// RUN: status 2 %heddle compile %s --emit ptx 2>&1 | %filecheck %s --check-prefix=EMIT
+// RUN: status 2 %heddle compile %s --emit wasm 2>&1 | %filecheck %s --check-prefix=EMIT
 // RUN: status 2 %heddle run 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: status 1 %heddle run %s --subgroup-size 24 2>&1 | %filecheck %s --check-prefix=WIDTH
 // RUN: status 1 %heddle run %s --device cpu --check 2>&1 | %filecheck %s --check-prefix=CHECKS
@@ -34,7 +34,7 @@
 // ORDINAL: heddle: error: --device takes cpu, reference, vulkan or cuda, not 'cpu:x'
 // SECOND: error: there is no cpu device with ordinal 1: this machine has 1
 // GLOBAL: heddle: error: --global: 33 is no multiple of 32, the workgroup's size in x
-// EMIT: heddle: error: --emit takes {{.*}}, not 'ptx'
+// EMIT: heddle: error: --emit takes {{.*}}, not 'wasm'
 // NONE: heddle: error: usage: heddle run KERNEL [options]
 // WIDTH: heddle: error: the cpu device has no subgroups of 24
 // CHECKS: heddle: error: only the reference device can check a kernel

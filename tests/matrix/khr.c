@@ -402,7 +402,7 @@ static void all_values(int device)
         struct {
             uint32_t rounds, which;
             uint64_t remote;
-        } push = { ROUNDS, WHICH, (uint64_t)(uintptr_t)x };
+        } push = { ROUNDS, WHICH, heddle_buffer_address(in) };
         HeddleBinding b[] = { { .binding = 0, .buffer = in },
                               { .binding = 1, .buffer = out },
                               { .binding = 2, .buffer = in },
