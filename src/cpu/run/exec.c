@@ -220,7 +220,8 @@ static bool writes_what_it_reads(const CpuDispatch *d, uint32_t written)
 static bool may_share(const CpuDispatch *d)
 {
     enum { FEW = 16 }; /* of an array: more are not looked at */
-    if (!d->kernel->panel_bytes || !d->slots)
+    /* One row or column of workgroups has little to share, and memory to fill for it. */
+    if (!d->kernel->panel_bytes || !d->slots || d->groups[0] < 2 || d->groups[1] < 2)
         return false;
     for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
         const CpuSlot *s = &d->kernel->slots[i];

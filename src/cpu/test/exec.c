@@ -284,8 +284,8 @@ static void ask_for_panels(CpuEnv *env)
     k->mistaken += env->packed || place != own;
 }
 
-static Keeper kept(const CpuSlot *slots, const DeviceBinding *a, const DeviceBinding *b,
-                   uint64_t panel_bytes, uint64_t stats[2])
+static Keeper kept_by(uint32_t columns, const CpuSlot *slots, const DeviceBinding *a,
+                      const DeviceBinding *b, uint64_t panel_bytes, uint64_t stats[2])
 {
     Keeper k = { .asked = 0 }, *push = &k;
     CpuKernel kernel = { .code = ask_for_panels,
@@ -297,13 +297,21 @@ static Keeper kept(const CpuSlot *slots, const DeviceBinding *a, const DeviceBin
                          .panel_bytes = panel_bytes,
                          .panel_words = 4 };
     const DeviceBinding *bound[] = { a, b };
-    CpuDispatch x = { .kernel = &kernel, .slots = bound, .push = &push, .groups = { 16, 4, 1 } };
+    CpuDispatch x = {
+        .kernel = &kernel, .slots = bound, .push = &push, .groups = { columns, 4, 1 }
+    };
     CHECK(dispatch_on(1, &x));
     stats[0] = x.stats[DEVICE_STAT_PANELS_PACKED];
     stats[1] = x.stats[DEVICE_STAT_PANELS_SHARED];
-    CHECK_EQ_U64(k.asked, 16 * 4 * 3);
+    CHECK_EQ_U64(k.asked, columns * 4 * 3);
     CHECK_EQ_U64(k.mistaken, 0);
     return k;
+}
+
+static Keeper kept(const CpuSlot *slots, const DeviceBinding *a, const DeviceBinding *b,
+                   uint64_t panel_bytes, uint64_t stats[2])
+{
+    return kept_by(16, slots, a, b, panel_bytes, stats);
 }
 
 TEST(packed_operands_are_kept)
@@ -326,6 +334,8 @@ TEST(packed_operands_are_kept)
     CHECK(stats[0] > 19 && stats[1] > 0);
     /* no room for two */
     k = kept(slots, &read, &written, UINT64_C(1) << 40, stats);
+    CHECK_EQ_U64(k.own, k.asked);
+    k = kept_by(1, slots, &read, &written, 512, stats);
     CHECK_EQ_U64(k.own, k.asked);
 }
 
