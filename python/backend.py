@@ -60,9 +60,10 @@ def _prefix() -> Path:
     """A finished installation."""
     if named := os.environ.get("HEDDLE_PREFIX"):
         return Path(named)
-    for command in (["--preset", "package"], ["--build", "--preset", "package"],
-                    ["--install", "build/package-tree", "--prefix", PREFIX]):
-        subprocess.run(["cmake", *command], cwd=ROOT, check=True)
+    for command in (["tools/toolchain.sh", "build/toolchain"], ["tools/sysroot.sh", "build/sysroot"],
+                    ["cmake", "--preset", "package"], ["cmake", "--build", "--preset", "package"],
+                    ["cmake", "--install", "build/package-tree", "--prefix", PREFIX]):
+        subprocess.run(command, cwd=ROOT, check=True)
     return ROOT / PREFIX
 
 

@@ -131,3 +131,12 @@ def test_devices():
     assert "cpu:0" in repr(heddle.Device("cpu"))
     with pytest.raises(heddle.UnsupportedError):
         heddle.Device("cpu", isa="z80")
+
+
+@pytest.mark.parametrize("device", [d.kind for d in heddle.devices() if d.ordinal == 0])
+def test_every_device_of_this_machine(scale, xy, device):
+    x, y = xy
+    odd = np.zeros(2000, np.float32)[::2]
+    for out in (y, odd):
+        heddle.run(scale, x, out, groups=16, push=[1000], device=device)
+        assert np.array_equal(out, 3 * x)
