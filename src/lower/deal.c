@@ -9,7 +9,7 @@
 bool deal_is_known(const Lower *l, const SpvType *matrix)
 {
     uint32_t kind = lower_fate(l, matrix).kind;
-    return kind == FATE_ARRAY || (kind == FATE_STAYS && l->profile->ownership == PROFILE_LINEAR);
+    return kind == FATE_ARRAY || (kind == FATE_STAYS && l->profile->ownership != PROFILE_OPAQUE);
 }
 
 Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first)

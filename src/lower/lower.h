@@ -55,8 +55,11 @@ enum {
     PROFILE_HAS_WAIT_QUEUES = 1024,
 };
 
-/* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. */
-typedef enum ProfileOwnership { PROFILE_OPAQUE, PROFILE_LINEAR } ProfileOwnership;
+/* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,
+ * but of matrices of a subgroup of 32 whose sizes are multiples of 16 by tiles of 16 x 16, row by
+ * row of tiles: of a tile lane 4g + t holds rows 4 (g / 2) + g % 2 and that + 2, columns 4t to
+ * 4t + 3 of each. */
+typedef enum ProfileOwnership { PROFILE_OPAQUE, PROFILE_LINEAR, PROFILE_TILES } ProfileOwnership;
 
 typedef struct Profile {
     const char *name, *source; /* source: where the facts are from */

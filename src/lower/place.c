@@ -124,11 +124,39 @@ bool place_is_even(const Lower *l, const SpvType *matrix)
     return matrix->rows * matrix->cols % place_lanes(l, matrix->scope) == 0;
 }
 
+static bool is_tiled(const Lower *l, const SpvType *matrix)
+{
+    return l->profile->ownership == PROFILE_TILES && matrix->scope == SpvScopeSubgroup &&
+           l->lanes == 32 && matrix->rows % 16 == 0 && matrix->cols % 16 == 0;
+}
+
+static Element tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+{
+    SpvId lane = place_lane(l, at, matrix->scope), tile = build_div(l, at, e, 8);
+    SpvId four = build_const(l, 4), sixteen = build_const(l, 16);
+    SpvId odd = build_mod(l, at, build_div(l, at, lane, 4), 2);
+    SpvId half = build_mul(l, at, build_mod(l, at, build_div(l, at, e, 4), 2), build_const(l, 2));
+    SpvId row = build_add(l, at, build_mul(l, at, build_div(l, at, lane, 8), four), odd);
+    SpvId column = build_mul(l, at, build_mod(l, at, lane, 4), four);
+    SpvId line = build_div(l, at, tile, matrix->cols / 16);
+    Element x;
+    row = build_add(l, at, row, half);
+    column = build_add(l, at, column, build_mod(l, at, e, 4));
+    x.row = build_add(l, at, row, build_mul(l, at, line, sixteen));
+    tile = build_mul(l, at, build_mod(l, at, tile, matrix->cols / 16), sixteen);
+    x.column = build_add(l, at, column, tile);
+    x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
+    x.number = build_add(l, at, x.number, x.column);
+    return x;
+}
+
 /* Rows and columns by sums where a row is as many lanes as there are, or several are, or one is so
  * many times as long; else by a division. */
 Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
+    if (is_tiled(l, matrix))
+        return tiled_element(l, at, matrix, e);
     SpvId lane = place_lane(l, at, matrix->scope), held = build_const(l, lanes);
     Element x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };
     if (!place_is_even(l, matrix))

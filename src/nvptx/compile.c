@@ -30,7 +30,14 @@ static bool fail(Compilation *c, const char *what)
     return false;
 }
 
-/* What is lowered: all matrices, and subgroups of more than a warp. */
+/* What is lowered: matrices of other shapes, all else that is done with them, and subgroups of more
+ * than a warp. */
+static const ProfileShape shapes[] = {
+    { PROFILE_F16, PROFILE_F16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
+    { PROFILE_F16, PROFILE_F16, PROFILE_F16, PROFILE_F16, 16, 16, 16, SpvScopeSubgroup, false },
+    { PROFILE_BF16, PROFILE_BF16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
+};
+
 static const Profile profile = {
     .name = "cuda",
     .source = "PTX ISA",
@@ -42,7 +49,9 @@ static const Profile profile = {
                 PROFILE_HAS_WAIT_QUEUES,
     .workgroup_memory = 163 << 10, /* the least of the targets that there are: sm_80's */
     .workgroup_invocations = 1024,
-    .ownership = PROFILE_LINEAR,
+    .ownership = PROFILE_TILES,
+    .shapes = shapes,
+    .n_shapes = COUNT_OF(shapes),
 };
 
 static bool has_matrices(const SpvModule *m)
@@ -115,11 +124,14 @@ static bool lower(Compilation *c)
     e->module = m;
     e->entry = &c->entry;
     e->target = &threads_target;
+    e->own = NEW(&c->arena, Threads);
     e->robust = c->options->robust;
     e->fma = true;
     e->sink = c->sink;
     e->W = c->passes.subgroup_size;
     memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
+    if (!threads_matrices(e))
+        return false;
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
     if (!e->cfg)
         return false;

@@ -66,6 +66,10 @@ LV threads_from_warp(Emit *e, LV word);
 /* Lane `lane`'s value of v, a scalar of any type; lanes that are not there give anything. */
 LV threads_shuffle(Emit *e, LV mask, LV v, LV lane);
 
+/* matrix.c: matrices that lower/ left, of 16 x 16 tiles, each an array of 8 elements */
+bool threads_matrices(Emit *e); /* rewrites the types of e->module; false after reporting */
+bool threads_matrix_inst(Emit *e, const SpvInst *i);
+
 /* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */
 #define MASK_NAME "heddle_mask"
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
@@ -93,6 +97,7 @@ typedef struct Threads {
     bool has_masks;
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
+    struct Matrices *matrices; /* matrix.c's */
 } Threads;
 static inline Threads *threads_of(const Emit *e) { return e->own; }
 

@@ -22,9 +22,10 @@ typedef struct Target {
     const char *name, *features; /* features: the first version of PTX that has the target */
 } Target;
 
-/* PTX ISA, "Release Notes". Drivers know older PTX, so the least that serves is chosen. */
+/* PTX ISA, "Release Notes". Drivers know older PTX, so the least that serves is chosen: movmatrix
+ * is of 7.8. */
 static const Target targets[] = {
-    { 80, "sm_80", "+ptx70" },   { 86, "sm_86", "+ptx71" },   { 87, "sm_87", "+ptx74" },
+    { 80, "sm_80", "+ptx78" },   { 86, "sm_86", "+ptx78" },   { 87, "sm_87", "+ptx78" },
     { 89, "sm_89", "+ptx81" },   { 90, "sm_90", "+ptx80" },   { 90, "sm_90a", "+ptx80" },
     { 100, "sm_100", "+ptx86" }, { 120, "sm_120", "+ptx87" },
 };

@@ -181,7 +181,6 @@ void threads_set_parameter(Emit *e, uint32_t bytes)
 
 static bool begin(Emit *e)
 {
-    e->own = NEW(e->arena, Threads);
     LLVMSetFunctionCallConv(e->fn, NVPTX_KERNEL_CONVENTION);
     return true;
 }
@@ -193,6 +192,7 @@ const EmitTarget threads_target = {
     .name = "cuda",
     .rules = rules,
     .begin = begin,
+    .inst = threads_matrix_inst,
     .plan = threads_plan,
     .blocks = threads_blocks,
     .block_begin = nothing,

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrices of 16 x 16 by the GPU's tensor cores. In: a module in which lower/ left none but such,
+ * with their loads, stores, multiply-adds and what goes element by element. Out: each an array of
+ * the eight elements that a thread holds, so that variables, phis and composites are emitted as
+ * those of any array; here is what is left.
+ *
+ * Lane 4g + t holds of rows r(g, 0) and r(g, 1) columns 4t to 4t + 3, where r(g, h) is
+ * 4 (g / 2) + 2h + g % 2, in that order. That is what mma.m16n8k16 wants of A and C ("Matrix
+ * Fragments", PTX ISA 9.7.14) with rows, columns and k dealt to its slots in another order, the
+ * same for both operands; its B is the transposition of that, which movmatrix makes. So all uses
+ * have one layout, loads by rows take eight bytes of a lane, and the sums' sixteen.
+ */
+#include "nvptx/internal.h"
+#include "llvm/ir.h"
+#include "pass/edit.h"
+
+enum { TILE = 16, HELD = 8 };
+
+typedef struct Shape {
+    const SpvType *element; /* NULL: no matrix */
+} Shape;
+
+/* B as mma takes it, where it was transposed already: good in one block. */
+typedef struct Turned {
+    uint32_t block; /* 1 + Cfg position */
+    LV word[4];     /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p) */
+} Turned;
+
+struct Matrices {
+    Shape *shapes; /* by type id */
+    uint32_t n_shapes;
+    Turned *turned; /* by id of a value, n_turned of them */
+    uint32_t n_turned;
+};
+
+static LV i64c(Emit *e, uint64_t x) { return ir_int(e->i64, x); }
+static LV u32(Emit *e, uint32_t x) { return ir_int(e->i32, x); }
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static bool is_matrix(const Emit *e, SpvId type)
+{
+    const struct Matrices *m = threads_of(e)->matrices;
+    return type < m->n_shapes && m->shapes[type].element;
+}
+
+/* One value that all elements have. */
+static void repeat(Emit *e, SpvInst *i)
+{
+    uint32_t parts[HELD];
+    for (uint32_t k = 0; k < HELD; k++)
+        parts[k] = spv_operand(i, 0);
+    bool constant = i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT;
+    edit_become(e->module, i, constant ? SpvOpConstantComposite : SpvOpCompositeConstruct, parts,
+                HELD);
+}
+
+static bool repeats(const SpvInst *i)
+{
+    bool composite = i->op == SpvOpConstantComposite || i->op == SpvOpCompositeConstruct;
+    return i->op == SpvOpConstantCompositeReplicateEXT ||
+           i->op == SpvOpCompositeConstructReplicateEXT || (composite && spv_n_operands(i) == 1);
+}
+
+static void repeat_values(Emit *e)
+{
+    SpvModule *m = e->module;
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->type && is_matrix(e, i->type) && repeats(i))
+            repeat(e, i);
+    for (SpvFunction *f = m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next)
+                if (i->type && is_matrix(e, i->type) && repeats(i))
+                    repeat(e, i);
+}
+
+bool threads_matrices(Emit *e)
+{
+    SpvModule *m = e->module;
+    struct Matrices *x = threads_of(e)->matrices = NEW(e->arena, struct Matrices);
+    VEC(SpvInst *) types = { 0 };
+    x->n_shapes = m->bound;
+    x->shapes = NEW_ARRAY(e->arena, Shape, x->n_shapes);
+    for (SpvInst *i = m->globals.first; i; i = i->next) {
+        if (i->op != SpvOpTypeCooperativeMatrixKHR)
+            continue;
+        const SpvType *t = spv_type(m, i->id);
+        if (t->rows != TILE || t->cols != TILE) {
+            emit_error(e, i, NULL, "a matrix of %u x %u was left to %s", t->rows, t->cols,
+                       e->target->name);
+            return false;
+        }
+        x->shapes[i->id].element = t->element;
+        vec_push(e->arena, &types, i);
+    }
+    repeat_values(e);
+    for (uint32_t k = 0; k < types.len; k++) {
+        SpvId length = spv_int_constant(m, spv_int_type(m, 32, false), HELD);
+        uint32_t words[] = { x->shapes[types.data[k]->id].element->id, length };
+        edit_become(m, types.data[k], SpvOpTypeArray, words, 2);
+    }
+    if (types.len)
+        spv_forget_types(m);
+    for (uint32_t k = 0; k < types.len; k++) /* types were made anew */
+        x->shapes[types.data[k]->id].element = spv_type(m, types.data[k]->id)->element;
+    x->n_turned = m->bound;
+    x->turned = NEW_ARRAY(e->arena, Turned, x->n_turned);
+    return true;
+}
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+static LV as_word(Emit *e, LV low, LV high)
+{
+    LV pair = LLVMGetUndef(LLVMVectorType(LLVMTypeOf(low), 2));
+    pair = LLVMBuildInsertElement(e->b, pair, low, u32(e, 0), "");
+    pair = LLVMBuildInsertElement(e->b, pair, high, u32(e, 1), "");
+    return LLVMBuildBitCast(e->b, pair, e->i32, "");
+}
+
+static void from_word(Emit *e, LV word, LT element, LV *low, LV *high)
+{
+    LV pair = LLVMBuildBitCast(e->b, word, LLVMVectorType(element, 2), "");
+    *low = LLVMBuildExtractElement(e->b, pair, u32(e, 0), "");
+    *high = LLVMBuildExtractElement(e->b, pair, u32(e, 1), "");
+}
+
+/* Columns 2p and 2p + 1 of row h: words[2h + p]. */
+static void words_of(Emit *e, const LV *leaf, LV *words)
+{
+    for (uint32_t k = 0; k < 4; k++)
+        words[k] = as_word(e, leaf[2 * k], leaf[2 * k + 1]);
+}
+
+/* An 8 x 8 matrix of 16 bits over the warp, transposed. */
+static LV turn(Emit *e, LV word)
+{
+    static const char text[] = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;";
+    LT type = LLVMFunctionType(e->i32, &e->i32, 1, 0);
+    LV asm_ = LLVMGetInlineAsm(type, text, sizeof text - 1, "=r,r", 4, false, false,
+                               LLVMInlineAsmDialectATT, false);
+    LV call = LLVMBuildCall2(e->b, type, asm_, &word, 1, "");
+    unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->cx, convergent, 0));
+    return call;
+}
+
+static Turned *turned_of(Emit *e, SpvId id)
+{
+    struct Matrices *m = threads_of(e)->matrices;
+    return id < m->n_turned ? &m->turned[id] : NULL;
+}
+
+/* words[2h + p] of B. */
+static const LV *turned(Emit *e, SpvId id)
+{
+    uint32_t n;
+    LV *leaf = ops_leaves(e, id, &n), words[4];
+    Turned *t = turned_of(e, id);
+    if (t->block == e->position + 1)
+        return t->word;
+    words_of(e, leaf, words);
+    for (uint32_t k = 0; k < 4; k++)
+        t->word[k] = turn(e, words[k]);
+    t->block = e->position + 1;
+    return t->word;
+}
+
+/* ---- multiply-add ---------------------------------------------------------------------------- */
+
+typedef struct Product {
+    const char *name;
+    LT operand; /* of A's and B's registers */
+    LT sum;     /* of C's */
+    uint32_t n_sums;
+} Product;
+
+static bool product_of(Emit *e, const SpvType *a, const SpvType *c, Product *out)
+{
+    LT halves = LLVMVectorType(e->f16, 2);
+    if (a->format == SPV_BF16)
+        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.bf16", e->i32, e->f32, 4 };
+    else if (c->bits == 32)
+        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.f32.f32", halves, e->f32, 4 };
+    else
+        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.f16.f16", halves, halves, 2 };
+    return LLVMLookupIntrinsicID(out->name, strlen(out->name)) != 0;
+}
+
+/* Half p of the columns: A times B plus C, in place of C's elements. */
+static void multiply_half(Emit *e, const Product *x, const LV *a, const LV *b, uint32_t p, LV *c)
+{
+    LV args[10];
+    uint32_t n = 0;
+    LT element = x->n_sums == 4 ? e->f32 : e->f16;
+    static const uint32_t rows_first[4] = { 0, 2, 1, 3 }; /* of words 2h + p: by p, then h */
+    for (uint32_t k = 0; k < 4; k++)
+        args[n++] = LLVMBuildBitCast(e->b, a[rows_first[k]], x->operand, "");
+    for (uint32_t h = 0; h < 2; h++)
+        args[n++] = LLVMBuildBitCast(e->b, b[2 * h + p], x->operand, "");
+    for (uint32_t h = 0; h < 2; h++) {
+        LV *pair = c + 4 * h + 2 * p;
+        if (x->n_sums == 2) {
+            args[n++] = LLVMBuildBitCast(e->b, as_word(e, pair[0], pair[1]), x->sum, "");
+        } else {
+            args[n++] = pair[0];
+            args[n++] = pair[1];
+        }
+    }
+    LV fn = LLVMGetIntrinsicDeclaration(e->ll, LLVMLookupIntrinsicID(x->name, strlen(x->name)),
+                                        NULL, 0);
+    LV r = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(fn), fn, args, n, "");
+    for (uint32_t h = 0; h < 2; h++) {
+        LV *pair = c + 4 * h + 2 * p;
+        if (x->n_sums == 2) {
+            LV word = LLVMBuildBitCast(e->b, LLVMBuildExtractValue(e->b, r, h, ""), e->i32, "");
+            from_word(e, word, element, &pair[0], &pair[1]);
+        } else {
+            pair[0] = LLVMBuildExtractValue(e->b, r, 2 * h, "");
+            pair[1] = LLVMBuildExtractValue(e->b, r, 2 * h + 1, "");
+        }
+    }
+}
+
+static void multiply(Emit *e, const SpvInst *i)
+{
+    uint32_t n;
+    Product x;
+    LV *a = ops_leaves(e, spv_operand(i, 0), &n), *c = ops_leaves(e, spv_operand(i, 2), &n);
+    LV words[4], sums[HELD];
+    const SpvType *of_a = spv_type_of(e->module, spv_operand(i, 0))->element;
+    if (!product_of(e, of_a, spv_type(e->module, i->type)->element, &x)) {
+        emit_error(e, i, NULL, "LLVM has no %s", x.name);
+        return;
+    }
+    words_of(e, a, words);
+    memcpy(sums, c, sizeof sums);
+    const LV *b = turned(e, spv_operand(i, 1));
+    for (uint32_t p = 0; p < 2; p++)
+        multiply_half(e, &x, words, b, p, sums);
+    emit_set(e, i, sums, HELD);
+}
+
+/* ---- loads and stores ------------------------------------------------------------------------ */
+
+typedef struct Access {
+    const SpvInst *i;
+    const Pointer *p;
+    const SpvType *element;
+    LT type;       /* of an element */
+    uint32_t size; /* of it */
+    bool by_column;
+    LV stride;  /* bytes between lines, i64 */
+    LV line[2]; /* the lane's, i64 */
+    LV minor;   /* its first element in a line */
+} Access;
+
+static void open_access(Emit *e, const SpvInst *i, uint32_t at, const SpvType *element, Access *x)
+{
+    uint64_t order = 0;
+    *x = (Access){ .i = i, .p = emit_pointer(e, spv_operand(i, 0)), .element = element };
+    x->type = emit_scalar_type(e, element);
+    x->size = emit_scalar_bytes(e, element);
+    spv_constant(e->module, spv_operand(i, at), &order);
+    x->by_column = order == SpvCooperativeMatrixLayoutColumnMajorKHR;
+    uint64_t pointee = emit_layout_size(e, &x->p->at);
+    LV stride = spv_n_operands(i) > at + 1
+                    ? emit_cast_index(e, emit_leaf(e, spv_operand(i, at + 1), 0), e->i64)
+                    : i64c(e, TILE);
+    x->stride = LLVMBuildMul(e->b, stride, i64c(e, pointee), "");
+    LV lane = threads_lane(e), g = LLVMBuildLShr(e->b, lane, u32(e, 2), "");
+    LV row = LLVMBuildShl(e->b, LLVMBuildLShr(e->b, g, u32(e, 1), ""), u32(e, 2), "");
+    row = LLVMBuildOr(e->b, row, LLVMBuildAnd(e->b, g, u32(e, 1), ""), "");
+    x->line[0] = LLVMBuildZExt(e->b, row, e->i64, "");
+    x->line[1] = LLVMBuildOr(e->b, x->line[0], i64c(e, 2), "");
+    LV column = LLVMBuildShl(e->b, LLVMBuildAnd(e->b, lane, u32(e, 3), ""), u32(e, 2), "");
+    x->minor = LLVMBuildZExt(e->b, column, e->i64, "");
+}
+
+/* Bytes from the pointer to element `minor` + k of line `line`. */
+static LV offset_of(Emit *e, const Access *x, LV line, LV minor, uint32_t k)
+{
+    LV at = LLVMBuildMul(e->b, line, x->stride, "");
+    LV in = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, minor, i64c(e, x->size), ""),
+                         i64c(e, (uint64_t)k * x->size), "");
+    return LLVMBuildAdd(e->b, at, in, "");
+}
+
+/* i1: all of the matrix is inside, and each four elements are aligned. NULL: that is promised
+ * (SPIR-V's rule for matrices: Vulkan, VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
+static LV is_plain(Emit *e, const Access *x, LV address)
+{
+    if (!e->robust || !x->p->limit)
+        return NULL;
+    LV span = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, x->stride, i64c(e, TILE - 1), ""),
+                           i64c(e, TILE * x->size), "");
+    LV start = LLVMBuildAdd(e->b, x->p->offset ? x->p->offset : i64c(e, 0),
+                            i64c(e, (uint64_t)x->p->constant), "");
+    LV left = LLVMBuildSub(e->b, x->p->limit, start, "");
+    LV starts = LLVMBuildICmp(e->b, LLVMIntULE, start, x->p->limit, "");
+    LV fits = LLVMBuildICmp(e->b, LLVMIntULE, span, left, "");
+    LV low = LLVMBuildOr(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""), x->stride, "");
+    low = LLVMBuildAnd(e->b, low, i64c(e, 4 * x->size - 1), "");
+    LV aligned = LLVMBuildICmp(e->b, LLVMIntEQ, low, i64c(e, 0), "");
+    return LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, starts, fits, ""), aligned, "");
+}
+
+static LV address_at(Emit *e, LV base, LV offset)
+{
+    return LLVMBuildGEP2(e->b, e->i8, base, &offset, 1, "");
+}
+
+/* Four elements of each of the lane's two lines. */
+static void load_lines(Emit *e, const Access *x, LV base, LV *leaf)
+{
+    LT four = LLVMVectorType(x->type, 4);
+    for (uint32_t h = 0; h < 2; h++) {
+        LV at = address_at(e, base, offset_of(e, x, x->line[h], x->minor, 0));
+        LV v = ir_load(e->b, four, at, 4 * x->size);
+        if (x->p->volatile_)
+            LLVMSetVolatile(v, true);
+        for (uint32_t j = 0; j < 4; j++)
+            leaf[4 * h + j] = LLVMBuildExtractElement(e->b, v, u32(e, j), "");
+    }
+}
+
+static void store_lines(Emit *e, const Access *x, LV base, const LV *leaf)
+{
+    for (uint32_t h = 0; h < 2; h++) {
+        LV v = LLVMGetUndef(LLVMVectorType(x->type, 4));
+        for (uint32_t j = 0; j < 4; j++)
+            v = LLVMBuildInsertElement(e->b, v, leaf[4 * h + j], u32(e, j), "");
+        LV s =
+            LLVMBuildStore(e->b, v, address_at(e, base, offset_of(e, x, x->line[h], x->minor, 0)));
+        LLVMSetAlignment(s, 4 * x->size);
+        if (x->p->volatile_)
+            LLVMSetVolatile(s, true);
+    }
+}
+
+/* One element after the other, each asked for itself. turned: by columns, of the other order. */
+static Pointer element_pointer(Emit *e, const Access *x, uint32_t k, bool across)
+{
+    Pointer p = *x->p;
+    uint32_t h = k / 4, j = k % 4;
+    LV offset;
+    if (across) { /* line: the column, in it: the row */
+        LV line = LLVMBuildAdd(e->b, x->minor, i64c(e, j), "");
+        offset = offset_of(e, x, line, x->line[h], 0);
+    } else {
+        offset = offset_of(e, x, x->line[h], x->minor, j);
+    }
+    p.offset = p.offset ? LLVMBuildAdd(e->b, p.offset, offset, "") : offset;
+    p.align = 0;
+    return p;
+}
+
+static void load_elements(Emit *e, const Access *x, bool across, LV *leaf)
+{
+    for (uint32_t k = 0; k < HELD; k++) {
+        Pointer p = element_pointer(e, x, k, across);
+        leaf[k] = threads_load_leaf(e, &p, 0, x->element);
+    }
+}
+
+static void store_elements(Emit *e, const Access *x, bool across, const LV *leaf)
+{
+    for (uint32_t k = 0; k < HELD; k++) {
+        Pointer p = element_pointer(e, x, k, across);
+        threads_store_leaf(e, &p, 0, x->element, leaf[k]);
+    }
+}
+
+/* Lines four elements at a time where all of the matrix is there and aligned. */
+static void load_by_lines(Emit *e, const Access *x, LV *leaf)
+{
+    LV base = threads_narrowed(e, x->p, threads_address(e, x->p, 0, x->size));
+    LV plain = is_plain(e, x, base), slow[HELD];
+    if (!plain) {
+        load_lines(e, x, base, leaf);
+        return;
+    }
+    LLVMBasicBlockRef fast_bb = emit_new_block(e, "whole"), slow_bb = emit_new_block(e, "edge"),
+                      done = emit_new_block(e, "loaded"), from[2];
+    LLVMBuildCondBr(e->b, plain, fast_bb, slow_bb);
+    LLVMPositionBuilderAtEnd(e->b, slow_bb);
+    load_elements(e, x, false, slow);
+    from[1] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, fast_bb);
+    load_lines(e, x, base, leaf);
+    from[0] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    for (uint32_t k = 0; k < HELD; k++) {
+        LV values[2] = { leaf[k], slow[k] };
+        leaf[k] = LLVMBuildPhi(e->b, x->type, "");
+        LLVMAddIncoming(leaf[k], values, from, 2);
+    }
+}
+
+static void store_by_lines(Emit *e, const Access *x, const LV *leaf)
+{
+    LV base = threads_narrowed(e, x->p, threads_address(e, x->p, 0, x->size));
+    LV plain = is_plain(e, x, base);
+    if (!plain) {
+        store_lines(e, x, base, leaf);
+        return;
+    }
+    LLVMBasicBlockRef fast_bb = emit_new_block(e, "whole"), slow_bb = emit_new_block(e, "edge"),
+                      done = emit_new_block(e, "stored");
+    LLVMBuildCondBr(e->b, plain, fast_bb, slow_bb);
+    LLVMPositionBuilderAtEnd(e->b, slow_bb);
+    store_elements(e, x, false, leaf);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, fast_bb);
+    store_lines(e, x, base, leaf);
+    LLVMBuildBr(e->b, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+}
+
+/* Lines are columns: what is loaded is the transposed matrix, which is B as mma takes it. */
+static void load_turned(Emit *e, const Access *x, LV *leaf)
+{
+    LV words[4];
+    Turned *t = turned_of(e, x->i->id);
+    load_by_lines(e, x, leaf);
+    words_of(e, leaf, words);
+    for (uint32_t h = 0; h < 2; h++)
+        for (uint32_t p = 0; p < 2; p++) {
+            t->word[2 * p + h] = words[2 * h + p];
+            LV *pair = leaf + 4 * p + 2 * h;
+            from_word(e, turn(e, words[2 * h + p]), x->type, &pair[0], &pair[1]);
+        }
+    t->block = e->position + 1;
+}
+
+static void load(Emit *e, const SpvInst *i)
+{
+    Access x;
+    LV leaf[HELD];
+    open_access(e, i, 1, spv_type(e->module, i->type)->element, &x);
+    if (!x.by_column)
+        load_by_lines(e, &x, leaf);
+    else if (x.size == 2)
+        load_turned(e, &x, leaf);
+    else
+        load_elements(e, &x, true, leaf);
+    emit_set(e, i, leaf, HELD);
+}
+
+static void store(Emit *e, const SpvInst *i)
+{
+    Access x;
+    uint32_t n;
+    LV *leaf = ops_leaves(e, spv_operand(i, 1), &n);
+    open_access(e, i, 2, spv_type_of(e->module, spv_operand(i, 1))->element, &x);
+    if (x.by_column)
+        store_elements(e, &x, true, leaf);
+    else
+        store_by_lines(e, &x, leaf);
+}
+
+bool threads_matrix_inst(Emit *e, const SpvInst *i)
+{
+    switch (i->op) {
+    case SpvOpCooperativeMatrixLoadKHR: load(e, i); return true;
+    case SpvOpCooperativeMatrixStoreKHR: store(e, i); return true;
+    case SpvOpCooperativeMatrixMulAddKHR: multiply(e, i); return true;
+    default: return false;
+    }
+}
