@@ -304,7 +304,8 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
     const HeddleKernelInfo *info = find_entry(o, m);
     if (info && !o->pipeline && !o->profile && !parse_specs(o, info, &specs))
         return HEDDLE_ERROR_ARGUMENT;
-    HeddleKernelOptions k = { .entry = o->entry,
+    HeddleKernelOptions k = { .struct_size = sizeof k,
+                              .entry = o->entry,
                               .specs = specs,
                               .n_specs = specs ? o->specs.len : 0,
                               .subgroup_size = o->subgroup_size,
