@@ -145,7 +145,9 @@ static void collect(Deciding *d)
 void lower_decide_fates(Lower *l)
 {
     Deciding d = { .l = l };
-    uint32_t undecided = l->profile->n_shapes ? UNDECIDED : FATE_ARRAY;
+    /* tiles are dealt to whole subgroups of one size */
+    bool deals = l->profile->ownership != PROFILE_TILES || l->lanes == l->profile->subgroup_size;
+    uint32_t undecided = l->profile->n_shapes && deals ? UNDECIDED : FATE_ARRAY;
     l->n_fates = l->m->bound;
     l->fates = NEW_ARRAY(l->scratch, Fate, l->n_fates);
     for (uint32_t k = 0; k < l->n_fates; k++)

@@ -17,14 +17,19 @@ static bool is_missing(LLVMValueRef f)
     return LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f);
 }
 
-/* "pow" of two doubles is _Z3powdd there (Itanium C++ ABI, 5.1.2). */
+/* "pow" of two doubles is _Z3powdd there, "powf" _Z3powff (Itanium C++ ABI, 5.1.2). */
 static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
 {
     size_t size;
     const char *name = LLVMGetValueName2(f, &size);
     char mangled[64];
-    unsigned n = LLVMCountParams(f);
-    snprintf(mangled, sizeof mangled, "_Z%zu%s%.*s", size, name, (int)MIN(n, 3), "ddd");
+    int n = (int)MIN(LLVMCountParams(f), 3);
+    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
+    bool single = LLVMGetTypeKind(result) == LLVMFloatTypeKind;
+    if (single)
+        size--; /* C's f */
+    snprintf(mangled, sizeof mangled, "_Z%zu%.*s%.*s", size, (int)size, name, n,
+             single ? "fff" : "ddd");
     LLVMValueRef found = LLVMGetNamedFunction(m, mangled);
     return found ? found : LLVMAddFunction(m, mangled, LLVMGlobalGetValueType(f));
 }
@@ -104,8 +109,7 @@ bool doubles_define(LLVMModuleRef m, char *said, size_t size)
     LLVMModuleRef library = load_library(m);
     if (!library) {
         size_t length;
-        snprintf(said, size,
-                 "'%s' of double is libclc's, whose nvptx64--.bc is not at '%s' (HEDDLE_LIBCLC)",
+        snprintf(said, size, "'%s' is libclc's, whose nvptx64--.bc is not at '%s' (HEDDLE_LIBCLC)",
                  LLVMGetValueName2(f, &length), library_path());
         return false;
     }

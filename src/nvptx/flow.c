@@ -136,6 +136,7 @@ void threads_blocks(Emit *e)
         LLVMPositionBuilderAtEnd(e->b, t->first[p]);
         make_phis(e, c->blocks[p].block);
         emit_block_insts(e, c->blocks[p].block);
+        threads_load_matrices(e);
         leave_block(e, c->blocks[p].block->insts.last);
         t->last[p] = LLVMGetInsertBlock(e->b);
     }

@@ -27,11 +27,27 @@ typedef struct Turned {
     LV word[4];     /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p) */
 } Turned;
 
+typedef struct Access {
+    const SpvInst *i;
+    const Pointer *p;
+    const SpvType *element;
+    LT type;       /* of an element */
+    uint32_t size; /* of it */
+    bool by_column;
+    LV stride;  /* bytes between lines, i64 */
+    LV line[2]; /* the lane's, i64 */
+    LV minor;   /* its first element in a line */
+} Access;
+
+enum { MOST_LOADS = 64 };
+
 struct Matrices {
     Shape *shapes; /* by type id */
     uint32_t n_shapes;
     Turned *turned; /* by id of a value, n_turned of them */
     uint32_t n_turned;
+    Access loads[MOST_LOADS]; /* put off until one is needed */
+    uint32_t n_loads;
 };
 
 static LV i64c(Emit *e, uint64_t x) { return ir_int(e->i64, x); }
@@ -246,18 +262,6 @@ static void multiply(Emit *e, const SpvInst *i)
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
-typedef struct Access {
-    const SpvInst *i;
-    const Pointer *p;
-    const SpvType *element;
-    LT type;       /* of an element */
-    uint32_t size; /* of it */
-    bool by_column;
-    LV stride;  /* bytes between lines, i64 */
-    LV line[2]; /* the lane's, i64 */
-    LV minor;   /* its first element in a line */
-} Access;
-
 static void open_access(Emit *e, const SpvInst *i, uint32_t at, const SpvType *element, Access *x)
 {
     uint64_t order = 0;
@@ -374,34 +378,6 @@ static void store_elements(Emit *e, const Access *x, bool across, const LV *leaf
     }
 }
 
-/* Lines four elements at a time where all of the matrix is there and aligned. */
-static void load_by_lines(Emit *e, const Access *x, LV *leaf)
-{
-    LV base = threads_narrowed(e, x->p, threads_address(e, x->p, 0, x->size));
-    LV plain = is_plain(e, x, base), slow[HELD];
-    if (!plain) {
-        load_lines(e, x, base, leaf);
-        return;
-    }
-    LLVMBasicBlockRef fast_bb = emit_new_block(e, "whole"), slow_bb = emit_new_block(e, "edge"),
-                      done = emit_new_block(e, "loaded"), from[2];
-    LLVMBuildCondBr(e->b, plain, fast_bb, slow_bb);
-    LLVMPositionBuilderAtEnd(e->b, slow_bb);
-    load_elements(e, x, false, slow);
-    from[1] = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, fast_bb);
-    load_lines(e, x, base, leaf);
-    from[0] = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
-    for (uint32_t k = 0; k < HELD; k++) {
-        LV values[2] = { leaf[k], slow[k] };
-        leaf[k] = LLVMBuildPhi(e->b, x->type, "");
-        LLVMAddIncoming(leaf[k], values, from, 2);
-    }
-}
-
 static void store_by_lines(Emit *e, const Access *x, const LV *leaf)
 {
     LV base = threads_narrowed(e, x->p, threads_address(e, x->p, 0, x->size));
@@ -422,34 +398,98 @@ static void store_by_lines(Emit *e, const Access *x, const LV *leaf)
     LLVMPositionBuilderAtEnd(e->b, done);
 }
 
-/* Lines are columns: what is loaded is the transposed matrix, which is B as mma takes it. */
-static void load_turned(Emit *e, const Access *x, LV *leaf)
+/* ---- loads, put off -------------------------------------------------------------------------- */
+
+/* What was loaded by lines becomes the value. Lines that are columns give the transposed matrix,
+ * which is B as mma takes it. */
+static void set_loaded(Emit *e, const Access *x, LV *leaf)
 {
-    LV words[4];
-    Turned *t = turned_of(e, x->i->id);
-    load_by_lines(e, x, leaf);
-    words_of(e, leaf, words);
-    for (uint32_t h = 0; h < 2; h++)
-        for (uint32_t p = 0; p < 2; p++) {
-            t->word[2 * p + h] = words[2 * h + p];
-            LV *pair = leaf + 4 * p + 2 * h;
-            from_word(e, turn(e, words[2 * h + p]), x->type, &pair[0], &pair[1]);
+    if (x->by_column) {
+        LV words[4];
+        Turned *t = turned_of(e, x->i->id);
+        words_of(e, leaf, words);
+        for (uint32_t h = 0; h < 2; h++)
+            for (uint32_t p = 0; p < 2; p++) {
+                t->word[2 * p + h] = words[2 * h + p];
+                LV *pair = leaf + 4 * p + 2 * h;
+                from_word(e, turn(e, words[2 * h + p]), x->type, &pair[0], &pair[1]);
+            }
+        t->block = e->position + 1;
+    }
+    emit_set(e, x->i, leaf, HELD);
+}
+
+/* All loads that were put off, under one test: whether each of them is plain. */
+void threads_load_matrices(Emit *e)
+{
+    struct Matrices *m = threads_of(e)->matrices;
+    uint32_t n = m->n_loads;
+    LV fast[MOST_LOADS][HELD], slow[MOST_LOADS][HELD], base[MOST_LOADS], plain = NULL;
+    LLVMBasicBlockRef from[2], done = NULL;
+    m->n_loads = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const Access *x = &m->loads[k];
+        base[k] = threads_narrowed(e, x->p, threads_address(e, x->p, 0, x->size));
+        LV one = is_plain(e, x, base[k]);
+        plain = plain && one ? LLVMBuildAnd(e->b, plain, one, "") : one ? one : plain;
+    }
+    if (plain) {
+        done = emit_new_block(e, "loaded");
+        LLVMBasicBlockRef edge = emit_new_block(e, "edge"), whole = emit_new_block(e, "whole");
+        LLVMBuildCondBr(e->b, plain, whole, edge);
+        LLVMPositionBuilderAtEnd(e->b, edge);
+        for (uint32_t k = 0; k < n; k++)
+            load_elements(e, &m->loads[k], false, slow[k]);
+        from[1] = LLVMGetInsertBlock(e->b);
+        LLVMBuildBr(e->b, done);
+        LLVMPositionBuilderAtEnd(e->b, whole);
+    }
+    for (uint32_t k = 0; k < n; k++)
+        load_lines(e, &m->loads[k], base[k], fast[k]);
+    if (plain) {
+        from[0] = LLVMGetInsertBlock(e->b);
+        LLVMBuildBr(e->b, done);
+        LLVMPositionBuilderAtEnd(e->b, done);
+    }
+    for (uint32_t k = 0; plain && k < n; k++)
+        for (uint32_t j = 0; j < HELD; j++) {
+            LV values[2] = { fast[k][j], slow[k][j] };
+            fast[k][j] = LLVMBuildPhi(e->b, m->loads[k].type, "");
+            LLVMAddIncoming(fast[k][j], values, from, 2);
         }
-    t->block = e->position + 1;
+    for (uint32_t k = 0; k < n; k++)
+        set_loaded(e, &m->loads[k], fast[k]);
 }
 
 static void load(Emit *e, const SpvInst *i)
 {
+    struct Matrices *m = threads_of(e)->matrices;
     Access x;
     LV leaf[HELD];
     open_access(e, i, 1, spv_type(e->module, i->type)->element, &x);
-    if (!x.by_column)
-        load_by_lines(e, &x, leaf);
-    else if (x.size == 2)
-        load_turned(e, &x, leaf);
-    else
+    if (x.by_column && x.size != 2) {
         load_elements(e, &x, true, leaf);
-    emit_set(e, i, leaf, HELD);
+        emit_set(e, i, leaf, HELD);
+        return;
+    }
+    if (m->n_loads == MOST_LOADS)
+        threads_load_matrices(e);
+    m->loads[m->n_loads++] = x;
+}
+
+/* Numbers, addresses and other loads, of which none is of what was put off. */
+static bool may_come_first(Emit *e, const SpvInst *i)
+{
+    const struct Matrices *m = threads_of(e)->matrices;
+    const EmitRule *rule = emit_rule(e, i->op);
+    bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
+    if (!chain && i->op != SpvOpLoad && !(rule && rule->flags & EMIT_CHEAP))
+        return false;
+    for (uint32_t o = 0; o < spv_n_operands(i); o++)
+        for (uint32_t k = 0; k < m->n_loads; k++)
+            if (spv_operand(i, o) == m->loads[k].i->id)
+                return false;
+    return true;
 }
 
 static void store(Emit *e, const SpvInst *i)
@@ -466,8 +506,13 @@ static void store(Emit *e, const SpvInst *i)
 
 bool threads_matrix_inst(Emit *e, const SpvInst *i)
 {
+    if (i->op == SpvOpCooperativeMatrixLoadKHR) {
+        load(e, i);
+        return true;
+    }
+    if (threads_of(e)->matrices->n_loads && !may_come_first(e, i))
+        threads_load_matrices(e);
     switch (i->op) {
-    case SpvOpCooperativeMatrixLoadKHR: load(e, i); return true;
     case SpvOpCooperativeMatrixStoreKHR: store(e, i); return true;
     case SpvOpCooperativeMatrixMulAddKHR: multiply(e, i); return true;
     default: return false;

@@ -9,6 +9,7 @@
 #include "llvm/ir.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n)
 {
@@ -170,6 +171,18 @@ static void print(Emit *e, const EmitPrint *p)
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
+/* Registers are to suffice for so many threads. */
+static void set_block_size(Emit *e)
+{
+    char size[40];
+    int n = snprintf(size, sizeof size, "%u,%u,%u", e->local_size[0], e->local_size[1],
+                     e->local_size[2]);
+    if (e->local_size[0])
+        LLVMAddAttributeAtIndex(
+            e->fn, LLVMAttributeFunctionIndex,
+            LLVMCreateStringAttribute(e->cx, "nvvm.reqntid", 12, size, (unsigned)n));
+}
+
 void threads_set_parameter(Emit *e, uint32_t bytes)
 {
     unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5),
@@ -182,6 +195,7 @@ void threads_set_parameter(Emit *e, uint32_t bytes)
 static bool begin(Emit *e)
 {
     LLVMSetFunctionCallConv(e->fn, NVPTX_KERNEL_CONVENTION);
+    set_block_size(e);
     return true;
 }
 

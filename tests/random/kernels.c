@@ -22,7 +22,10 @@ enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_
        SECONDS = 120 * HEDDLE_TEST_STEP,
        VALIDATED = 50 /* one in */ };
 
-static const uint32_t sizes[] = { 8, 16, 32, 64, 128 };
+#ifndef SUBGROUP_SIZES
+#define SUBGROUP_SIZES 8, 16, 32, 64, 128
+#endif
+static const uint32_t sizes[] = { SUBGROUP_SIZES };
 
 /* What failed once, and why: they are tried first, whatever else is asked for. */
 static const uint64_t failed_once[] = {
