@@ -137,8 +137,8 @@ void place_barrier(Lower *l, SpvInst *at, uint32_t scope);
 SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);  /* an Input variable */
 SpvId place_variable(Lower *l, uint32_t storage, SpvId type); /* of the module */
 
-/* Element e of the invocation: the (e * lanes + lane)-th by rows, the last one where there are not so
- * many; or as PROFILE_TILES says. */
+/* Element e of the invocation: the (e * lanes + lane)-th by rows, the last one where there are not
+ * so many; or as PROFILE_TILES says. */
 typedef struct Element {
     SpvId number, row, column;
 } Element;

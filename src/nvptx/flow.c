@@ -57,9 +57,20 @@ static void make_phis(Emit *e, const SpvBlock *block)
     }
 }
 
+/* A switch may lead to a block more than once, and a phi has a value for each. */
+static uint32_t edges_to(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
+{
+    LV term = LLVMGetBasicBlockTerminator(from);
+    uint32_t n = 0;
+    for (unsigned k = 0; k < LLVMGetNumSuccessors(term); k++)
+        n += LLVMGetSuccessor(term, k) == to;
+    return n;
+}
+
 /* The phis of block `at`, when all blocks are there: what they are in each that leads to it. */
 static void fill_phis(Emit *e, uint32_t at)
 {
+    const Threads *t = threads_of(e);
     const SpvInst *i = e->cfg->blocks[at].block->insts.first;
     for (; next_phi(&i); i = i->next) {
         e->position = at;
@@ -67,13 +78,14 @@ static void fill_phis(Emit *e, uint32_t at)
         for (uint32_t o = 0; o + 1 < spv_n_operands(i); o += 2) {
             SpvInst *label = spv_def(e->module, spv_operand(i, o + 1));
             uint32_t from = label && label->block ? e->cfg->position[label->block->index] : NONE;
-            if (from == NONE || !threads_of(e)->last[from])
+            if (from == NONE || !t->last[from])
                 continue;
-            LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(threads_of(e)->last[from]));
+            LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(t->last[from]));
             e->position = from;
             for (uint32_t k = 0; k < phi->n; k++) {
                 LV v = emit_leaf(e, spv_operand(i, o), k);
-                LLVMAddIncoming(phi->leaf[k], &v, &threads_of(e)->last[from], 1);
+                for (uint32_t edge = edges_to(t->last[from], t->first[at]); edge--;)
+                    LLVMAddIncoming(phi->leaf[k], &v, &t->last[from], 1);
             }
         }
     }
