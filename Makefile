@@ -39,6 +39,10 @@ run: build-release
 test: build-release
 	@tools/test.sh build/release
 
+# On an NVIDIA GPU; without one each says why it was skipped.
+test-cuda: build-release
+	@tools/test.sh build/release -L cuda --verbose
+
 bench: build-release
 	@for program in build/release/bin/bench_*; do $$program || exit 1; done
 
@@ -83,4 +87,4 @@ deb: deps
 clean:
 	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree build/deb
 
-.PHONY: all deps run test bench fuzz asan tsan install package-tree package wheel deb clean
+.PHONY: all deps run test test-cuda bench fuzz asan tsan install package-tree package wheel deb clean

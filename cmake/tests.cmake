@@ -86,7 +86,7 @@ foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 m
     set(name test_cuda_${stem})
     heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/${of}.c" heddle_static)
     target_sources(${name} PRIVATE tests/cuda/cuda.c)
-    target_compile_definitions(${name} PRIVATE HEDDLE_LOWER="cuda"
+    target_compile_definitions(${name} PRIVATE HEDDLE_TEST_CUDA HEDDLE_LOWER_TILES
         "SUBGROUP_SIZES=8, 16, 32, 32, 32")
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
     set_tests_properties(${name} PROPERTIES LABELS cuda)

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tools/test.sh BUILD: runs all tests of a build tree through ctest and ends with the sum of their
-# cases, `N passed, N failed`. A program that dies before it can count is one failure.
+# tools/test.sh BUILD [OPTION...]: runs the tests of a build tree through ctest, all or those that
+# its options select, and ends with the sum of their cases, `N passed, N failed`. A program that dies before it can count is one failure.
 set -u
 jobs=$(getconf _NPROCESSORS_ONLN)
-ctest --test-dir "$1" -j "$jobs" --output-on-failure --no-tests=error
+build=$1
+shift
+ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "$@"
 status=$?
 awk -v status=$status '
     # ctest calls a program that was not built "passed" in its log; the line before the header tells.
@@ -22,4 +24,4 @@ awk -v status=$status '
         if (status && !failed) failed = 1
         printf "%d passed, %d failed\n", passed, failed
         exit failed != 0
-    }' "$1/Testing/Temporary/LastTest.log"
+    }' "$build/Testing/Temporary/LastTest.log"

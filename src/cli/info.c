@@ -24,8 +24,10 @@ static void print_list(const char *title, const char *const *words, uint32_t n)
 static void print_device(const HeddleDeviceInfo *d)
 {
     printf("%s: %s\n", d->kind_name, d->name);
-    if (*d->target)
+    if (*d->target && d->vector_bits)
         printf("  %-16s%s, %u-bit vectors\n", "code for", d->target, d->vector_bits);
+    else if (*d->target)
+        printf("  %-16s%s\n", "code for", d->target);
     if (*d->driver)
         printf("  %-16s%s\n", "driver", d->driver);
     if (d->memory)

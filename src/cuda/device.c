@@ -184,6 +184,27 @@ static HeddleResult open_cuda(const DeviceOptions *o, DeviceBase **out, DiagSink
     return HEDDLE_OK;
 }
 
+/* As PROFILE_TILES (lower/lower.h) has it, where matrices are dealt so; else as heddle has it. */
+static bool matrix_position(const DeviceBase *d, const HeddleMatrixLayout *m, uint32_t lane,
+                            uint32_t element, uint32_t *row, uint32_t *column)
+{
+    uint32_t W = m->subgroup_size, tile = element / 8, number = element * W + lane;
+    (void)d;
+    if (W == NVPTX_WARP && m->rows % 16 == 0 && m->columns % 16 == 0) {
+        uint32_t across = m->columns / 16, g = lane / 4, h = element / 4 % 2;
+        if (lane >= W || tile >= m->rows / 16 * across)
+            return false;
+        *row = tile / across * 16 + 4 * (g / 2) + 2 * h + g % 2;
+        *column = tile % across * 16 + 4 * (lane % 4) + element % 4;
+        return true;
+    }
+    if (lane >= W || number >= m->rows * m->columns)
+        return false;
+    *row = number / m->columns;
+    *column = number % m->columns;
+    return true;
+}
+
 static uint32_t count(void) { return (uint32_t)cuda_driver()->n_devices; }
 
 /* clang-format off */
@@ -192,6 +213,6 @@ const DeviceOps cuda_device_ops = {
     .alloc = cuda_alloc, .wrap = cuda_wrap, .free = cuda_free,
     .read = cuda_read, .write = cuda_write,
     .compile = cuda_compile, .release = cuda_release,
-    .dispatch = cuda_dispatch,
+    .dispatch = cuda_dispatch, .matrix_position = matrix_position,
 };
 /* clang-format on */

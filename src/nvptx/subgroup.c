@@ -378,10 +378,9 @@ static bool is_scan(uint32_t operation, bool *inclusive)
 static LV combined_lanes(Emit *e, const Scan *s)
 {
     bool inclusive;
-    LV r = s->mask;
+    LV r = threads_from_warp(e, s->mask);
     if (is_scan(s->operation, &inclusive))
-        r = LLVMBuildAnd(e->b, r, inclusive ? threads_register(e, "lanemask.le") : lanes_below(e),
-                         "");
+        r = LLVMBuildAnd(e->b, r, inclusive ? lanes_up_to(e) : lanes_below(e), "");
     if (s->parts)
         r = LLVMBuildAnd(e->b, r, s->parts, "");
     if (s->cluster < e->W) {

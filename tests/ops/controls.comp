@@ -45,7 +45,7 @@ void main()
     put(large); put(z > 0); put(z == 0); put(z < -z); put(sum16);
     put(scaled); put(added); put(float(q)); put(double(z)); put(q == 0.0hf); put(-q); put(q < one);
     put(abs(z)); put(max(z, -z)); put(sign(z)); put(floor(z)); put(ldexp(z, 30)); put(abs(q));
-    put(ldexp(1.0, -130)); put(packHalf2x16(vec2(1e-6, x))); put(unpackHalf2x16(word(0) & 0x83ff83ffu).y);
+    put(ldexp(1.0, -130)); put(packHalf2x16(vec2(1e-6, x == x ? x : 0.0))); put(unpackHalf2x16(word(0) & 0x83ff83ffu).y);
     put(fma(z, 1e30, z)); put(clamp(z, -1.0, 1.0)); put(step(0.0, z));
     put(fract(abs(z))); put(length(z)); put(mod(z, 1.0)); put(mod(q, one));
 #else
