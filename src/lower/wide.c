@@ -496,6 +496,10 @@ void wide_subgroups(Lower *l)
 {
     if (l->width <= l->profile->max_subgroup_size)
         return;
+    if (l->entry.quads == SPV_QUADS_SQUARE) {
+        lower_refuse(l, l->entry.inst, "subgroups are numbered by squares of invocations");
+        return;
+    }
     lower_each(l, visit);
     if (l->failed)
         return;
