@@ -17,10 +17,6 @@
 
 enum { TILE = 16, HELD = 8 };
 
-typedef struct Shape {
-    const SpvType *element; /* NULL: no matrix */
-} Shape;
-
 /* B as mma takes it, where it was transposed already: good in one block. */
 typedef struct Turned {
     uint32_t block; /* 1 + Cfg position */
@@ -42,8 +38,6 @@ typedef struct Access {
 enum { MOST_LOADS = 64 };
 
 struct Matrices {
-    Shape *shapes; /* by type id */
-    uint32_t n_shapes;
     Turned *turned; /* by id of a value, n_turned of them */
     uint32_t n_turned;
     Access loads[MOST_LOADS]; /* put off until one is needed */
@@ -57,8 +51,7 @@ static LV u32(Emit *e, uint32_t x) { return ir_int(e->i32, x); }
 
 static bool is_matrix(const Emit *e, SpvId type)
 {
-    const struct Matrices *m = threads_of(e)->matrices;
-    return type < m->n_shapes && m->shapes[type].element;
+    return type && spv_type(e->module, type)->kind == SPV_COOPMAT;
 }
 
 /* One value that all elements have. */
@@ -83,13 +76,21 @@ static void repeat_values(Emit *e)
 {
     SpvModule *m = e->module;
     for (SpvInst *i = m->globals.first; i; i = i->next)
-        if (i->type && is_matrix(e, i->type) && repeats(i))
+        if (is_matrix(e, i->type) && repeats(i))
             repeat(e, i);
     for (SpvFunction *f = m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next)
-                if (i->type && is_matrix(e, i->type) && repeats(i))
+                if (is_matrix(e, i->type) && repeats(i))
                     repeat(e, i);
+}
+
+static void become_array(Emit *e, SpvInst *type)
+{
+    SpvModule *m = e->module;
+    uint32_t words[] = { spv_type(m, type->id)->element->id,
+                         spv_int_constant(m, spv_int_type(m, 32, false), HELD) };
+    edit_become(m, type, SpvOpTypeArray, words, 2);
 }
 
 bool threads_matrices(Emit *e)
@@ -97,8 +98,6 @@ bool threads_matrices(Emit *e)
     SpvModule *m = e->module;
     struct Matrices *x = threads_of(e)->matrices = NEW(e->arena, struct Matrices);
     VEC(SpvInst *) types = { 0 };
-    x->n_shapes = m->bound;
-    x->shapes = NEW_ARRAY(e->arena, Shape, x->n_shapes);
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         if (i->op != SpvOpTypeCooperativeMatrixKHR)
             continue;
@@ -108,19 +107,14 @@ bool threads_matrices(Emit *e)
                        e->target->name);
             return false;
         }
-        x->shapes[i->id].element = t->element;
         vec_push(e->arena, &types, i);
     }
-    repeat_values(e);
-    for (uint32_t k = 0; k < types.len; k++) {
-        SpvId length = spv_int_constant(m, spv_int_type(m, 32, false), HELD);
-        uint32_t words[] = { x->shapes[types.data[k]->id].element->id, length };
-        edit_become(m, types.data[k], SpvOpTypeArray, words, 2);
-    }
+    if (types.len)
+        repeat_values(e);
+    for (uint32_t k = 0; k < types.len; k++)
+        become_array(e, types.data[k]);
     if (types.len)
         spv_forget_types(m);
-    for (uint32_t k = 0; k < types.len; k++) /* types were made anew */
-        x->shapes[types.data[k]->id].element = spv_type(m, types.data[k]->id)->element;
     x->n_turned = m->bound;
     x->turned = NEW_ARRAY(e->arena, Turned, x->n_turned);
     return true;
@@ -345,13 +339,13 @@ static void store_lines(Emit *e, const Access *x, LV base, const LV *leaf)
     }
 }
 
-/* One element after the other, each asked for itself. turned: by columns, of the other order. */
+/* Of one element, which asks for itself. across: lines are columns. */
 static Pointer element_pointer(Emit *e, const Access *x, uint32_t k, bool across)
 {
     Pointer p = *x->p;
     uint32_t h = k / 4, j = k % 4;
     LV offset;
-    if (across) { /* line: the column, in it: the row */
+    if (across) { /* the line is the column, and in it the row */
         LV line = LLVMBuildAdd(e->b, x->minor, i64c(e, j), "");
         offset = offset_of(e, x, line, x->line[h], 0);
     } else {
