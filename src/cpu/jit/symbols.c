@@ -80,39 +80,33 @@ static double fma_towards_zero(double x, double y, double z)
 #define ROW(name, function) { name, (void (*)(void))(function) },
 #define BOTH(x)             ROW(#x, x) ROW(#x "f", x##f)
 
+/* clang-format off */
 const CpuSymbol cpu_symbols[] = {
-    ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, clock_ns) ROW(
-        ARITH_FMA_TOWARDS_ZERO, fma_towards_zero) ROW("memcpy", memcpy) ROW("memmove", memmove)
-        ROW("memset", memset) ROW("memcmp", memcmp) BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh)
-            BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt) BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(
-                cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2) BOTH(expm1) BOTH(fabs) BOTH(fdim)
-                BOTH(floor) BOTH(fma) BOTH(fmax) BOTH(fmin) BOTH(fmod) BOTH(frexp) BOTH(hypot) BOTH(
-                    ilogb) BOTH(ldexp) BOTH(lgamma) BOTH(log) BOTH(log10) BOTH(log1p) BOTH(log2)
-                    BOTH(logb) BOTH(lrint) BOTH(lround) BOTH(modf) BOTH(nearbyint) BOTH(nextafter)
-                        BOTH(pow) BOTH(remainder) BOTH(remquo) BOTH(rint) BOTH(round) BOTH(scalbn)
-                            BOTH(sin) BOTH(sincos) BOTH(sinh) BOTH(sqrt) BOTH(tan) BOTH(tanh)
-                                BOTH(tgamma) BOTH(trunc) ROW("llrint", llrint) ROW(
-                                    "llrintf", llrintf) ROW("llround", llround)
-                                    ROW("llroundf", llroundf)
+    ROW(CPU_IMAGE_NAME, cpu_image) ROW(CPU_CLOCK_NAME, clock_ns)
+    ROW(ARITH_FMA_TOWARDS_ZERO, fma_towards_zero)
+    ROW("memcpy", memcpy) ROW("memmove", memmove) ROW("memset", memset) ROW("memcmp", memcmp)
+    BOTH(acos) BOTH(acosh) BOTH(asin) BOTH(asinh) BOTH(atan) BOTH(atan2) BOTH(atanh) BOTH(cbrt)
+    BOTH(ceil) BOTH(copysign) BOTH(cos) BOTH(cosh) BOTH(erf) BOTH(erfc) BOTH(exp) BOTH(exp2)
+    BOTH(expm1) BOTH(fabs) BOTH(fdim) BOTH(floor) BOTH(fma) BOTH(fmax) BOTH(fmin) BOTH(fmod)
+    BOTH(frexp) BOTH(hypot) BOTH(ilogb) BOTH(ldexp) BOTH(lgamma) BOTH(log) BOTH(log10) BOTH(log1p)
+    BOTH(log2) BOTH(logb) BOTH(lrint) BOTH(lround) BOTH(modf) BOTH(nearbyint) BOTH(nextafter)
+    BOTH(pow) BOTH(remainder) BOTH(remquo) BOTH(rint) BOTH(round) BOTH(scalbn) BOTH(sin)
+    BOTH(sincos) BOTH(sinh) BOTH(sqrt) BOTH(tan) BOTH(tanh) BOTH(tgamma) BOTH(trunc)
+    ROW("llrint", llrint) ROW("llrintf", llrintf) ROW("llround", llround) ROW("llroundf", llroundf)
 #if defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 25)
-                                        ROW("roundeven", roundeven) ROW("roundevenf", roundevenf)
+    ROW("roundeven", roundeven) ROW("roundevenf", roundevenf)
 #endif
 #endif
 #if defined(__FLT16_MANT_DIG__)
-                                            ROW("__extendhfsf2",
-                                                extend_f16_f32) ROW("__extendhfdf2", extend_f16_f64)
-                                                ROW("__truncsfhf2", truncate_f32_f16)
-                                                    ROW("__truncdfhf2", truncate_f64_f16)
-                                                        ROW("__truncsfbf2", truncate_f32_bf16) ROW(
-                                                            "__truncdfbf2", truncate_f64_bf16)
+    ROW("__extendhfsf2", extend_f16_f32) ROW("__extendhfdf2", extend_f16_f64)
+    ROW("__truncsfhf2", truncate_f32_f16) ROW("__truncdfhf2", truncate_f64_f16)
+    ROW("__truncsfbf2", truncate_f32_bf16) ROW("__truncdfbf2", truncate_f64_bf16)
 #endif
 #if defined(__SIZEOF_INT128__)
-                                                            ROW("__multi3", multiply_i128) ROW(
-                                                                "__divti3", divide_i128)
-                                                                ROW("__modti3", remainder_i128) ROW(
-                                                                    "__udivti3", divide_u128)
-                                                                    ROW("__umodti3", remainder_u128)
+    ROW("__multi3", multiply_i128) ROW("__divti3", divide_i128) ROW("__modti3", remainder_i128)
+    ROW("__udivti3", divide_u128) ROW("__umodti3", remainder_u128)
 #endif
 };
+/* clang-format on */
 const uint32_t cpu_n_symbols = COUNT_OF(cpu_symbols);
