@@ -231,31 +231,6 @@ static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size,
 
 /* ---- dispatches ------------------------------------------------------------------------------ */
 
-/* The block that an OpenCL kernel finds its arguments in. Workgroup memory that the caller gives
- * the size of lies behind the kernel's own. */
-static const void *argument_block(const CpuCompiled *k, const DeviceDispatch *x, Arena *scratch,
-                                  uint64_t *local_bytes)
-{
-    enum { LOCAL_ALIGN = 128 };
-    char *block = arena_alloc(scratch, k->arguments->size + 64);
-    uint64_t local = k->code->shared_bytes;
-    for (uint32_t i = 0; i < k->arguments->n; i++) {
-        const SpvArgument *a = &k->arguments->list[i];
-        const DeviceBinding *given = x->slots[i];
-        uint64_t word = (uint64_t)(uintptr_t)given->base;
-        if (a->kind == SPV_ARGUMENT_LOCAL) {
-            word = local = align_up(local, LOCAL_ALIGN);
-            local += given->size;
-        }
-        if (a->kind == SPV_ARGUMENT_VALUE)
-            memcpy(block + a->offset, given->base, MIN(given->size, a->size));
-        else
-            memcpy(block + a->offset, &word, sizeof word);
-    }
-    *local_bytes = local - k->code->shared_bytes;
-    return block;
-}
-
 static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *scratch,
                                     DiagSink *sink)
 {
@@ -274,7 +249,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .print = x->print,
                       .user = x->user };
     if (k->arguments)
-        d.push = argument_block(k, x, scratch, &d.local_bytes);
+        d.push = device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
     memcpy(d.enqueued_size, x->local_size, sizeof d.enqueued_size);
     memcpy(d.global_size, x->global_size, sizeof d.global_size);

@@ -32,29 +32,6 @@ static bool good(Run *r, CuResult result, const char *what)
 
 /* ---- what the kernel is bound to ------------------------------------------------------------- */
 
-/* The block that an OpenCL kernel finds its arguments in. Workgroup memory that the caller gives
- * the size of lies behind the kernel's own. */
-static void fill_arguments(Run *r, char *block)
-{
-    enum { LOCAL_ALIGN = 128 };
-    const SpvArguments *list = r->k->arguments;
-    uint64_t local = r->k->code->shared_bytes;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const SpvArgument *a = &list->list[i];
-        const DeviceBinding *given = r->x->slots[i];
-        uint64_t word = (uint64_t)(uintptr_t)given->base;
-        if (a->kind == SPV_ARGUMENT_LOCAL) {
-            word = local = align_up(local, LOCAL_ALIGN);
-            local += given->size;
-        }
-        if (a->kind == SPV_ARGUMENT_VALUE)
-            memcpy(block + a->offset, given->base, MIN(given->size, a->size));
-        else
-            memcpy(block + a->offset, &word, sizeof word);
-    }
-    r->local_bytes = local - r->k->code->shared_bytes;
-}
-
 static bool in_tables(const CudaKernel *k, uint32_t slot)
 {
     return slot >= NVPTX_OWN_SLOTS || k->slots[slot].count != 1;
@@ -98,9 +75,9 @@ static bool fill_env(Run *r)
     NvptxEnv *e = r->env = arena_alloc(r->scratch, r->k->code->parameter_bytes + 16);
     char *push = (char *)(e + 1);
     if (r->k->arguments) {
-        push = arena_alloc(r->scratch, r->k->arguments->size + 64);
-        fill_arguments(r, push);
-        memcpy(e + 1, push, MIN(r->k->arguments->size, r->k->code->push_bytes));
+        const void *block = device_arguments(x, r->k->arguments, r->k->code->shared_bytes,
+                                             r->scratch, &r->local_bytes);
+        memcpy(push, block, MIN(r->k->arguments->size, r->k->code->push_bytes));
     } else {
         if (r->k->code->push_bytes)
             memcpy(push, x->push, r->k->code->push_bytes);

@@ -219,6 +219,11 @@ typedef struct DeviceRegion {
     uint32_t first[3], groups[3], local_size[3];
 } DeviceRegion;
 bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out);
+/* The block that an OpenCL kernel finds its arguments in, in `scratch`. Workgroup memory that the
+ * caller gives the size of lies behind the `shared` bytes of the kernel's own; *local_bytes: how
+ * much of it there is. */
+const void *device_arguments(const DeviceDispatch *d, const SpvArguments *arguments,
+                             uint64_t shared, Arena *scratch, uint64_t *local_bytes);
 /* What OpenCL's get_work_dim returns. */
 uint32_t device_work_dim(const DeviceDispatch *d);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What devices that run OpenCL kernels have in common: the sizes of a dispatch's workgroups.
+ * What devices that run OpenCL kernels have in common: the sizes of a dispatch's workgroups, and
+ * the block of a kernel's arguments.
  */
 #include "device/device.h"
 
@@ -23,6 +24,29 @@ bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out)
             return true;
     }
     return false;
+}
+
+const void *device_arguments(const DeviceDispatch *d, const SpvArguments *arguments,
+                             uint64_t shared, Arena *scratch, uint64_t *local_bytes)
+{
+    enum { LOCAL_ALIGN = 128 };
+    char *block = arena_alloc(scratch, arguments->size + 64);
+    uint64_t local = shared;
+    for (uint32_t i = 0; i < arguments->n; i++) {
+        const SpvArgument *a = &arguments->list[i];
+        const DeviceBinding *given = d->slots[i];
+        uint64_t word = (uint64_t)(uintptr_t)given->base;
+        if (a->kind == SPV_ARGUMENT_LOCAL) {
+            word = local = align_up(local, LOCAL_ALIGN);
+            local += given->size;
+        }
+        if (a->kind == SPV_ARGUMENT_VALUE)
+            memcpy(block + a->offset, given->base, MIN(given->size, a->size));
+        else
+            memcpy(block + a->offset, &word, sizeof word);
+    }
+    *local_bytes = local - shared;
+    return block;
 }
 
 uint32_t device_work_dim(const DeviceDispatch *d)

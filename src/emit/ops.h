@@ -63,4 +63,41 @@ LV combine(Emit *e, Combine how, LV x, LV y); /* same types */
 LV combine_identity(Emit *e, Combine how, LT scalar);
 Combine combine_of(uint16_t op); /* of an OpGroup* or OpGroupNonUniform* */
 
+/* clang-format off */
+/* Rows of a table of rules: reductions and scans, all by one function. */
+#define COMBINE_RULES(fn) \
+    { SpvOpGroupNonUniformIAdd, 0, fn }, \
+    { SpvOpGroupNonUniformFAdd, 0, fn }, \
+    { SpvOpGroupNonUniformIMul, 0, fn }, \
+    { SpvOpGroupNonUniformFMul, 0, fn }, \
+    { SpvOpGroupNonUniformSMin, 0, fn }, \
+    { SpvOpGroupNonUniformUMin, 0, fn }, \
+    { SpvOpGroupNonUniformFMin, 0, fn }, \
+    { SpvOpGroupNonUniformSMax, 0, fn }, \
+    { SpvOpGroupNonUniformUMax, 0, fn }, \
+    { SpvOpGroupNonUniformFMax, 0, fn }, \
+    { SpvOpGroupNonUniformBitwiseAnd, 0, fn }, \
+    { SpvOpGroupNonUniformBitwiseOr, 0, fn }, \
+    { SpvOpGroupNonUniformBitwiseXor, 0, fn }, \
+    { SpvOpGroupNonUniformLogicalAnd, 0, fn }, \
+    { SpvOpGroupNonUniformLogicalOr, 0, fn }, \
+    { SpvOpGroupNonUniformLogicalXor, 0, fn }, \
+    { SpvOpGroupIAdd, 0, fn }, \
+    { SpvOpGroupFAdd, 0, fn }, \
+    { SpvOpGroupFMin, 0, fn }, \
+    { SpvOpGroupUMin, 0, fn }, \
+    { SpvOpGroupSMin, 0, fn }, \
+    { SpvOpGroupFMax, 0, fn }, \
+    { SpvOpGroupUMax, 0, fn }, \
+    { SpvOpGroupSMax, 0, fn }, \
+    { SpvOpGroupIMulKHR, 0, fn }, \
+    { SpvOpGroupFMulKHR, 0, fn }, \
+    { SpvOpGroupBitwiseAndKHR, 0, fn }, \
+    { SpvOpGroupBitwiseOrKHR, 0, fn }, \
+    { SpvOpGroupBitwiseXorKHR, 0, fn }, \
+    { SpvOpGroupLogicalAndKHR, 0, fn }, \
+    { SpvOpGroupLogicalOrKHR, 0, fn }, \
+    { SpvOpGroupLogicalXorKHR, 0, fn },
+/* clang-format on */
+
 #endif

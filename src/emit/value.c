@@ -448,7 +448,20 @@ static void transpose(Emit *e, const SpvInst *i)
     set_leaves(e, i, &l);
 }
 
+/* Structure and hints: what a target makes of them it makes elsewhere. */
+static void nothing(Emit *e, const SpvInst *i)
+{
+    (void)e;
+    (void)i;
+}
+
 const EmitRule emit_rules_value[] = {
+    { SpvOpSelectionMerge, EMIT_CHEAP, nothing },
+    { SpvOpLoopMerge, EMIT_CHEAP, nothing },
+    { SpvOpNop, EMIT_CHEAP, nothing },
+    { SpvOpAssumeTrueKHR, EMIT_CHEAP, nothing },
+    { SpvOpLifetimeStart, EMIT_CHEAP, nothing },
+    { SpvOpLifetimeStop, EMIT_CHEAP, nothing },
     { SpvOpUndef, EMIT_CHEAP, undef },
     { SpvOpPoisonKHR, EMIT_CHEAP, undef },
     { SpvOpFreezeKHR, EMIT_CHEAP, copy_object },

@@ -221,19 +221,11 @@ static void read_clock(Emit *e, const SpvInst *i)
 /* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
 static void arrive(Emit *e, const SpvInst *i) { threads_fence(e, constant(e, spv_operand(i, 1))); }
 
-static void nothing(Emit *e, const SpvInst *i) { (void)e, (void)i; }
-
 const EmitRule threads_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },
     { SpvOpControlBarrierArriveEXT, 0, arrive },
     { SpvOpControlBarrierWaitEXT, 0, control_barrier },
     { SpvOpMemoryBarrier, 0, memory_barrier },
     { SpvOpReadClockKHR, 0, read_clock },
-    { SpvOpSelectionMerge, EMIT_CHEAP, nothing },
-    { SpvOpLoopMerge, EMIT_CHEAP, nothing },
-    { SpvOpNop, EMIT_CHEAP, nothing },
-    { SpvOpAssumeTrueKHR, EMIT_CHEAP, nothing },
-    { SpvOpLifetimeStart, EMIT_CHEAP, nothing },
-    { SpvOpLifetimeStop, EMIT_CHEAP, nothing },
     { 0, 0, NULL },
 };

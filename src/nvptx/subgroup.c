@@ -489,8 +489,7 @@ static void slope(Emit *e, const SpvInst *i)
         emit_error(e, i, "SPV_KHR_compute_shader_derivatives",
                    "the entry point has no derivative group");
 }
-#define ROW(name, fn)    { SpvOp##name, 0, fn }
-#define ARITHMETIC(name) { SpvOpGroup##name, 0, arithmetic }
+#define ROW(name, fn) { SpvOp##name, 0, fn }
 
 /* clang-format off */
 const EmitRule threads_rules_subgroup[] = {
@@ -528,38 +527,7 @@ const EmitRule threads_rules_subgroup[] = {
     ROW(DPdxCoarse, slope), ROW(DPdyCoarse, slope), ROW(FwidthCoarse, slope),
     ROW(GroupNonUniformQuadAllKHR, quad_vote),
     ROW(GroupNonUniformQuadAnyKHR, quad_vote),
-    ARITHMETIC(NonUniformIAdd),
-    ARITHMETIC(NonUniformFAdd),
-    ARITHMETIC(NonUniformIMul),
-    ARITHMETIC(NonUniformFMul),
-    ARITHMETIC(NonUniformSMin),
-    ARITHMETIC(NonUniformUMin),
-    ARITHMETIC(NonUniformFMin),
-    ARITHMETIC(NonUniformSMax),
-    ARITHMETIC(NonUniformUMax),
-    ARITHMETIC(NonUniformFMax),
-    ARITHMETIC(NonUniformBitwiseAnd),
-    ARITHMETIC(NonUniformBitwiseOr),
-    ARITHMETIC(NonUniformBitwiseXor),
-    ARITHMETIC(NonUniformLogicalAnd),
-    ARITHMETIC(NonUniformLogicalOr),
-    ARITHMETIC(NonUniformLogicalXor),
-    ARITHMETIC(IAdd),
-    ARITHMETIC(FAdd),
-    ARITHMETIC(FMin),
-    ARITHMETIC(UMin),
-    ARITHMETIC(SMin),
-    ARITHMETIC(FMax),
-    ARITHMETIC(UMax),
-    ARITHMETIC(SMax),
-    ARITHMETIC(IMulKHR),
-    ARITHMETIC(FMulKHR),
-    ARITHMETIC(BitwiseAndKHR),
-    ARITHMETIC(BitwiseOrKHR),
-    ARITHMETIC(BitwiseXorKHR),
-    ARITHMETIC(LogicalAndKHR),
-    ARITHMETIC(LogicalOrKHR),
-    ARITHMETIC(LogicalXorKHR),
+    COMBINE_RULES(arithmetic)
     { 0, 0, NULL },
 };
 /* clang-format on */

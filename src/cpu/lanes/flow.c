@@ -599,23 +599,11 @@ static void read_clock(Emit *e, const SpvInst *i)
         emit_set1(e, i, now);
 }
 
-static void nothing(Emit *e, const SpvInst *i)
-{
-    (void)e;
-    (void)i;
-}
-
 const EmitRule lanes_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },
     { SpvOpControlBarrierArriveEXT, 0, arrive },
     { SpvOpControlBarrierWaitEXT, 0, control_barrier },
     { SpvOpMemoryBarrier, 0, memory_barrier },
     { SpvOpReadClockKHR, 0, read_clock },
-    { SpvOpSelectionMerge, EMIT_CHEAP, nothing },
-    { SpvOpLoopMerge, EMIT_CHEAP, nothing },
-    { SpvOpNop, EMIT_CHEAP, nothing },
-    { SpvOpAssumeTrueKHR, EMIT_CHEAP, nothing },
-    { SpvOpLifetimeStart, EMIT_CHEAP, nothing },
-    { SpvOpLifetimeStop, EMIT_CHEAP, nothing },
     { 0, 0, NULL },
 };
