@@ -20,6 +20,16 @@ MAX_FUNCTION, MAX_COLUMNS, MAX_PARAMETERS = 120, 100, 6
 MAX_FILE, MAX_FILE_ELSEWHERE = 900, 1500  # in src, and of tests and benchmarks outside of it
 # Of the lengths of all functions in src, in lines.
 MAX_MEDIAN, MAX_P99 = 12, 60
+# What the tags and types that a folder's headers define begin with; base's are everybody's words.
+PREFIXES = {
+    "analysis": "Cfg MatrixWebs Uniformity", "check": "Check", "cli": "Cli", "cpu": "Cpu",
+    "cpu/gemm": "Gemm", "cpu/jit": "Cpu", "cpu/lanes": "Lanes Flow", "cpu/machine": "Cpu",
+    "cpu/matrix": "Mat", "cpu/run": "Cpu Exec Fiber", "cuda": "Cu", "device": "Device Host",
+    "emit": "Emit LV LT", "front": "Process Tool", "front/glsl": "Glsl", "front/mlir": "Mlir",
+    "front/opencl": "Ocl", "llvm": "Ir", "lower": "Json Lower", "mlir": "Hm", "nvptx": "Nvptx",
+    "pass": "Pass Shader", "reference": "R", "runtime": "Heddle Runtime", "spirv": "Spv",
+    "vkdevice": "Vkd", "vulkan": "Hv",
+}
 # Functions with more parameters: Vulkan's entry points have the signatures that its registry gives
 # them, and the public header keeps the ones it was released with.
 SIGNED_BY_OTHERS = r"hv_|heddle_"
@@ -40,6 +50,8 @@ def read_stages(path):
 
 
 USES = read_stages(STAGES)
+with open("src/base/base.h", encoding="utf-8") as base_header:
+    BASE = base_header.read()
 
 
 def stage_of_header(name):
@@ -164,6 +176,23 @@ def compiles_alone(header, options):
     return None if p.returncode == 0 else p.stdout.decode(errors="replace")
 
 
+def unprefixed(path, code):
+    """Tags and types that a header defines, or lets others hold, under a name of no stage's."""
+    folder = stage(path)
+    if folder == "base" or not path.endswith(".h") or is_test(path):
+        return
+    own = tuple(PREFIXES.get(folder, "").split())
+    every = tuple(word for words in PREFIXES.values() for word in words.split())
+    base = set(re.findall(r"\b(?:struct|enum|union|typedef .*) (\w+)(?: \{|;)", BASE))
+    for m in re.finditer(r"\b(?:struct|enum|union) ([A-Z]\w*)|^\} (\w+);|^typedef [^;{(]*?(\w+);",
+                         code, re.M):
+        name = m.group(1) or m.group(2) or m.group(3)
+        defines = not m.group(1) or code[m.end():].lstrip().startswith("{")
+        if not name.startswith(own if defines else every) and name not in base \
+                and not name.startswith("LLVM"):
+            yield "%s:%d: %s" % (path, code.count("\n", 0, m.start()) + 1, name)
+
+
 def unformatted(files):
     """The places that the formatter would change, as it names them; None where it is missing."""
     if not shutil.which(FORMATTER):
@@ -179,7 +208,8 @@ def check(files, options):
         "includes go down the table", "the table is told as it is", "functions are short",
         "functions take few parameters", "files are short", "lines are short",
         "headers compile alone", "SPDX line first", "the library neither prints nor exits",
-        "no dead code or promises", "a function's brace has its line")}
+        "no dead code or promises", "a function's brace has its line",
+        "tags of headers begin with their stage's prefix")}
     rules["includes go down the table"].extend(orders(USES))
     rules["the table is told as it is"].extend(table_differs(USES))
     found, formatted = [], []
@@ -198,6 +228,8 @@ def check(files, options):
                 "%s:%d: %s" % (path, text.count("\n", 0, m.start()) + 1, m.group(0)))
         if not path.endswith((".c", ".h")):
             continue
+        if stage(path):
+            rules["tags of headers begin with their stage's prefix"].extend(unprefixed(path, code))
         if re.match(FORMATTED, path) and not written_by_a_tool:
             formatted.append(path)
         for m in re.finditer(r"^[A-Za-z][\w *]*\([^;{}]*\) \{$", code, re.M):

@@ -34,7 +34,7 @@ struct Construct {
     Construct *falls, *fallen; /* CASE: which it falls through to, and from */
 };
 
-struct Structure {
+struct CheckStructure {
     const SpvFunction *function;
     SpvBlock **blocks;
     uint32_t *first_succ, *succs;   /* of real edges */
@@ -64,7 +64,7 @@ static const SpvInst *merge_inst(const SpvBlock *b)
     return i && (i->op == SpvOpLoopMerge || i->op == SpvOpSelectionMerge) ? i : NULL;
 }
 
-static void build_graph(Checker *c, Structure *s)
+static void build_graph(Checker *c, CheckStructure *s)
 {
     uint32_t n = s->function->n_blocks;
     SpvEdges forth = { NEW_ARRAY(c->arena, uint32_t, n + 1), NULL };
@@ -94,15 +94,15 @@ static void build_graph(Checker *c, Structure *s)
     s->post = spv_dominators(c->arena, &back, n + 1);
 }
 
-static bool reached(const Structure *s, uint32_t b) { return s->dom->number[b] != 0; }
+static bool reached(const CheckStructure *s, uint32_t b) { return s->dom->number[b] != 0; }
 
-static bool dominates(const Structure *s, uint32_t a, uint32_t b)
+static bool dominates(const CheckStructure *s, uint32_t a, uint32_t b)
 {
     return spv_dominates(s->dom, a, b);
 }
 
 /* An edge to a block that is still being visited depth first. */
-static bool is_back_edge(const Structure *s, uint32_t from, uint32_t to)
+static bool is_back_edge(const CheckStructure *s, uint32_t from, uint32_t to)
 {
     return s->dom->number[to] >= s->dom->number[from];
 }
@@ -115,7 +115,7 @@ typedef struct Edge {
 
 static Edge first_edge(void) { return (Edge){ 0, 0, 0 }; }
 
-static bool next_edge(const Structure *s, Edge *e)
+static bool next_edge(const CheckStructure *s, Edge *e)
 {
     uint32_t n = s->function->n_blocks;
     while (e->from < n && (!reached(s, e->from) || e->k >= s->first_succ[e->from + 1])) {
@@ -129,7 +129,7 @@ static bool next_edge(const Structure *s, Edge *e)
 
 /* ---- constructs ------------------------------------------------------------------------------ */
 
-static bool contains(const Structure *s, const Construct *k, uint32_t b)
+static bool contains(const CheckStructure *s, const Construct *k, uint32_t b)
 {
     if (!dominates(s, k->entry, b) || dominates(s, k->merge, b))
         return false;
@@ -151,7 +151,7 @@ static Construct *part_of(Checker *c, Construct *whole, Kind kind, uint32_t entr
 }
 
 /* The constructs that begin at a header or at what it leads to. */
-static void find_constructs(Checker *c, Structure *s, uint32_t b)
+static void find_constructs(Checker *c, CheckStructure *s, uint32_t b)
 {
     const SpvInst *i = merge_inst(s->blocks[b]), *end = s->blocks[b]->insts.last;
     if (!i)
@@ -179,7 +179,7 @@ static void find_constructs(Checker *c, Structure *s, uint32_t b)
     }
 }
 
-static void find_back_edges(Structure *s)
+static void find_back_edges(CheckStructure *s)
 {
     for (Edge e = first_edge(); next_edge(s, &e);) {
         Construct *k = s->headed[e.to];
@@ -191,7 +191,7 @@ static void find_back_edges(Structure *s)
     }
 }
 
-static void enter(Structure *s, Construct *k, uint32_t b, Construct **chain)
+static void enter(CheckStructure *s, Construct *k, uint32_t b, Construct **chain)
 {
     Construct *p = *chain;
     if (!k || !contains(s, k, b))
@@ -208,7 +208,7 @@ static void enter(Structure *s, Construct *k, uint32_t b, Construct **chain)
 }
 
 /* In reverse postorder a block comes after its immediate dominator. */
-static void nest_constructs(Structure *s)
+static void nest_constructs(CheckStructure *s)
 {
     for (uint32_t n = s->dom->n_order; n-- > 0;) {
         uint32_t b = s->dom->order[n];
@@ -222,15 +222,15 @@ static void nest_constructs(Structure *s)
     }
 }
 
-static Structure *structure(Checker *c)
+static CheckStructure *structure(Checker *c)
 {
-    Structure *s = c->structure;
+    CheckStructure *s = c->structure;
     if (!has_capability(c, SpvCapabilityShader) || !c->function->first)
         return NULL;
     if (s && s->function == c->function)
         return s;
     uint32_t n = c->function->n_blocks;
-    s = c->structure = NEW(c->arena, Structure);
+    s = c->structure = NEW(c->arena, CheckStructure);
     s->function = c->function;
     s->headed = NEW_ARRAY(c->arena, Construct *, n);
     s->continues = NEW_ARRAY(c->arena, Construct *, n);
@@ -245,15 +245,18 @@ static Structure *structure(Checker *c)
 }
 
 /* For rules that go through chains, unless these have no end. */
-static Structure *nested_structure(Checker *c)
+static CheckStructure *nested_structure(Checker *c)
 {
-    Structure *s = structure(c);
+    CheckStructure *s = structure(c);
     return s && !s->too_deep ? s : NULL;
 }
 
-static SpvId name(const Structure *s, uint32_t b) { return s->blocks[b]->id; }
+static SpvId name(const CheckStructure *s, uint32_t b) { return s->blocks[b]->id; }
 
-static const SpvInst *end_of(const Structure *s, uint32_t b) { return s->blocks[b]->insts.last; }
+static const SpvInst *end_of(const CheckStructure *s, uint32_t b)
+{
+    return s->blocks[b]->insts.last;
+}
 
 static const char *kind_name(const Construct *k)
 {
@@ -265,7 +268,7 @@ static const char *kind_name(const Construct *k)
 
 static void check_back_edges(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const CheckStructure *s = structure(c);
     (void)i;
     if (!s)
         return;
@@ -285,14 +288,14 @@ static void check_back_edges(Checker *c, SpvInst *i)
             broken(c, s->headed[b]->inst, "no block leads back to the loop's header");
 }
 
-static bool post_dominates(const Structure *s, uint32_t a, uint32_t b)
+static bool post_dominates(const CheckStructure *s, uint32_t a, uint32_t b)
 {
     return !s->post->number[b + 1] || spv_dominates(s->post, a + 1, b + 1);
 }
 
 static void check_dominance(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const CheckStructure *s = structure(c);
     (void)i;
     for (uint32_t b = 0; s && b < s->function->n_blocks; b++) {
         const Construct *k = s->headed[b];
@@ -319,7 +322,7 @@ static void check_dominance(Checker *c, SpvInst *i)
 
 static void check_nesting(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const CheckStructure *s = structure(c);
     (void)i;
     for (uint32_t b = 0; s && b < s->function->n_blocks; b++) {
         const Construct *k = s->headed[b];
@@ -348,7 +351,7 @@ static bool breaks(const Construct *selection, uint32_t to)
            (!selection->is_switch && out && to == out->merge);
 }
 
-static bool is_exit(const Structure *s, const Construct *k, uint32_t to)
+static bool is_exit(const CheckStructure *s, const Construct *k, uint32_t to)
 {
     switch (k->kind) {
     case LOOP: return to == k->merge || to == k->target;
@@ -360,7 +363,7 @@ static bool is_exit(const Structure *s, const Construct *k, uint32_t to)
 
 static void check_exits(Checker *c, SpvInst *i)
 {
-    const Structure *s = nested_structure(c);
+    const CheckStructure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;
@@ -375,7 +378,7 @@ static void check_exits(Checker *c, SpvInst *i)
 
 static void check_entries(Checker *c, SpvInst *i)
 {
-    const Structure *s = nested_structure(c);
+    const CheckStructure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;
@@ -393,7 +396,7 @@ static void check_entries(Checker *c, SpvInst *i)
 
 /* A block that a conditional branch need not name a merge block for: constructs end or begin
  * there. */
-static void mark_known(const Structure *s, uint8_t *known)
+static void mark_known(const CheckStructure *s, uint8_t *known)
 {
     for (uint32_t b = 0; b < s->function->n_blocks; b++) {
         const Construct *k = s->headed[b];
@@ -409,7 +412,7 @@ static void mark_known(const Structure *s, uint8_t *known)
 
 static void check_selections(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const CheckStructure *s = structure(c);
     (void)i;
     if (!s)
         return;
@@ -429,7 +432,7 @@ static void check_selections(Checker *c, SpvInst *i)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static void check_fall(Checker *c, const Structure *s, const Edge *e)
+static void check_fall(Checker *c, const CheckStructure *s, const Edge *e)
 {
     Construct *to = s->cases[e->to], *from = s->innermost[e->from];
     while (from && !(from->kind == CASE && from->of == to->of))
@@ -456,7 +459,7 @@ static bool is_listed(const uint32_t *list, uint32_t n, uint32_t b)
 
 /* What a case falls through to follows it in the switch's list, where the default has no place
  * but what it falls through to has. */
-static void check_order(Checker *c, const Structure *s, uint32_t b)
+static void check_order(Checker *c, const CheckStructure *s, uint32_t b)
 {
     const uint32_t *list = s->succs + s->first_succ[b] + 1;
     uint32_t n = s->first_succ[b + 1] - s->first_succ[b] - 1, other = list[-1];
@@ -480,7 +483,7 @@ static void check_order(Checker *c, const Structure *s, uint32_t b)
 
 static void check_cases(Checker *c, SpvInst *i)
 {
-    const Structure *s = nested_structure(c);
+    const CheckStructure *s = nested_structure(c);
     (void)i;
     if (!s)
         return;
@@ -506,7 +509,7 @@ static void check_two_labels(Checker *c, SpvInst *i)
 }
 
 /* Blocks that more than one other leads to, and branches whose ways are one. */
-static void check_reconvergence(Checker *c, const Structure *s)
+static void check_reconvergence(Checker *c, const CheckStructure *s)
 {
     uint32_t n = s->function->n_blocks;
     uint8_t *known = NEW_ARRAY(c->arena, uint8_t, n);
@@ -544,7 +547,7 @@ static void reach_functions(Checker *c, SpvId id, Map *seen)
 
 static void check_maximal(Checker *c, SpvInst *i)
 {
-    const Structure *s = structure(c);
+    const CheckStructure *s = structure(c);
     uint64_t any;
     if (!c->reconverges_known)
         for (const SpvInst *k = c->m->globals.first; k; k = k->next)

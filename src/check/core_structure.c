@@ -157,7 +157,7 @@ static void check_variable_pointer(Checker *c, SpvInst *i)
         return;
     if (p->element && holds(c, p->element, &c->holds_columns, is_matrix_type))
         broken(c, i, "a variable pointer to what holds a matrix");
-    for (Trace t = trace(c, i->id); (from = trace_next(&t));)
+    for (CheckTrace t = trace(c, i->id); (from = trace_next(&t));)
         for (const SpvInst *k = from; k && is_chain(k->op);
              k = spv_def(c->m, spv_operand(k, k->op == SpvOpUntypedAccessChainKHR ||
                                                   k->op == SpvOpUntypedInBoundsAccessChainKHR)))

@@ -8,8 +8,8 @@
 #include "check/check.h"
 
 typedef struct Checker Checker;
-typedef struct Flow Flow;
-typedef struct Structure Structure;
+typedef struct CheckFlow CheckFlow;
+typedef struct CheckStructure CheckStructure;
 
 /* A rule is asked about each instruction whose opcode is in `ops` (0 ends the list) or in `group`.
  */
@@ -44,17 +44,17 @@ struct Checker {
     uint8_t *holds_columns;
     Map capabilities; /* declared, and EXTENSION_* of those known here; once asked */
     uint32_t extensions;
-    Flow *flow;               /* of values, when asked */
-    uint8_t vulkan, matrices; /* 0 not asked yet */
-    bool has_entry;           /* with `named`: an entry point */
-    Map named;                /* what functions name, when asked */
-    Map bodies;               /* functions by id, when asked */
-    Map for_elements;         /* functions called for the elements of a matrix, looked into */
-    uint8_t *holds_stored[3]; /* numbers of 8, of 16 bits, floats of 16 */
-    Map merges;               /* blocks that headers name */
-    Structure *structure;     /* of the last function asked about */
-    Map declared;             /* types that may be declared once, by hash */
-    Map reconverges;          /* functions of entry points that ask for maximal reconvergence */
+    CheckFlow *flow;           /* of values, when asked */
+    uint8_t vulkan, matrices;  /* 0 not asked yet */
+    bool has_entry;            /* with `named`: an entry point */
+    Map named;                 /* what functions name, when asked */
+    Map bodies;                /* functions by id, when asked */
+    Map for_elements;          /* functions called for the elements of a matrix, looked into */
+    uint8_t *holds_stored[3];  /* numbers of 8, of 16 bits, floats of 16 */
+    Map merges;                /* blocks that headers name */
+    CheckStructure *structure; /* of the last function asked about */
+    Map declared;              /* types that may be declared once, by hash */
+    Map reconverges;           /* functions of entry points that ask for maximal reconvergence */
     bool reconverges_known;
     Map decorated;     /* targets, members and decorations there were */
     uint8_t *laid_out; /* by type: its layout was looked at */
@@ -82,16 +82,16 @@ const SpvType *want_value(Checker *c, const SpvInst *i, uint32_t n);
 
 /* for (Trace t = trace(c, id); (i = trace_next(&t));) gives the instructions that made the value,
  * wherever it went from there: variables, parameters, phis, copies. */
-typedef struct Trace {
+typedef struct CheckTrace {
     Checker *c;
     Map seen;
     VEC(uint64_t) work;
     bool lost;   /* not all that may have made it is known */
     bool merged; /* ways through the function met: not each value need come */
-} Trace;
-Trace trace(Checker *c, SpvId id);
-const SpvInst *trace_next(Trace *t);
-void trace_on(Trace *t, SpvId id); /* from another value as well */
+} CheckTrace;
+CheckTrace trace(Checker *c, SpvId id);
+const SpvInst *trace_next(CheckTrace *t);
+void trace_on(CheckTrace *t, SpvId id); /* from another value as well */
 /* The value of a 32-bit integer, where it is always the same and specialisation does not change
  * it. */
 bool trace_word(Checker *c, SpvId id, uint64_t *value);
@@ -121,8 +121,8 @@ void want_capability(Checker *c, const SpvInst *i, uint32_t capability);
 /* Reports where OpCapability `i` is this one and comes without one of these extensions. */
 void want_extension(Checker *c, const SpvInst *i, uint32_t capability, uint32_t any);
 /* A layout's field of dimension `dim`, where it is always the same constant. */
-typedef enum LayoutField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION, LAYOUT_SPAN } LayoutField;
-bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value);
+typedef enum CheckField { LAYOUT_BLOCK_SIZE, LAYOUT_DIMENSION, LAYOUT_SPAN } CheckField;
+bool layout_field(Checker *c, SpvId layout, CheckField field, uint32_t dim, uint64_t *value);
 uint32_t tensor_dims(Checker *c, const SpvType *t); /* of a layout or view; 0: not known */
 
 /* Whether a pointer is not known to be one to a variable, or to a member of a structure. */

@@ -252,7 +252,7 @@ static void check_words(Checker *c, SpvInst *i)
  * operands. */
 static const struct {
     uint16_t op, first, step;
-    LayoutField field;
+    CheckField field;
 } sets[] = {
     { SpvOpTensorLayoutSetBlockSizeNV, 1, 1, LAYOUT_BLOCK_SIZE },
     { SpvOpTensorLayoutSetDimensionNV, 1, 1, LAYOUT_DIMENSION },
@@ -261,7 +261,7 @@ static const struct {
 };
 
 /* What an instruction says of a field, if it does; else the trace goes on to what it changed. */
-static bool says(Trace *t, const SpvInst *i, LayoutField field, uint32_t dim, uint64_t *value)
+static bool says(CheckTrace *t, const SpvInst *i, CheckField field, uint32_t dim, uint64_t *value)
 {
     *value = field == LAYOUT_BLOCK_SIZE;
     if (i->op == SpvOpCreateTensorLayoutNV)
@@ -280,11 +280,11 @@ static bool says(Trace *t, const SpvInst *i, LayoutField field, uint32_t dim, ui
     return false;
 }
 
-bool layout_field(Checker *c, SpvId layout, LayoutField field, uint32_t dim, uint64_t *value)
+bool layout_field(Checker *c, SpvId layout, CheckField field, uint32_t dim, uint64_t *value)
 {
     bool known = false;
     uint64_t x;
-    Trace t = trace(c, layout);
+    CheckTrace t = trace(c, layout);
     for (const SpvInst *i; (i = trace_next(&t));) {
         if (!says(&t, i, field, dim, &x))
             continue;

@@ -233,7 +233,7 @@ static void judge_start(Checker *c, const SpvInst *i,
     if (!element_of(r) || !element_of(s) || !r->count_known || !s->count_known ||
         spv_n_operands(i) < 2)
         return;
-    Trace t = trace(c, spv_operand(i, 1));
+    CheckTrace t = trace(c, spv_operand(i, 1));
     for (const SpvInst *from; (from = trace_next(&t));) {
         if (from->op == SpvOpBitcast) { /* glslang casts what is unsigned */
             trace_on(&t, spv_operand(from, 0));

@@ -22,7 +22,7 @@ struct Edge {
     Edge *next;
 };
 
-struct Flow {
+struct CheckFlow {
     SpvModule *m;
     Arena *a;
     Edge **to;          /* by label: the blocks before; by function: its calls */
@@ -36,14 +36,14 @@ struct Flow {
 
 /* ---- what leads where ------------------------------------------------------------------------ */
 
-static void lead(Flow *f, SpvId to, const SpvInst *from)
+static void lead(CheckFlow *f, SpvId to, const SpvInst *from)
 {
     Edge *e = NEW(f->a, Edge);
     *e = (Edge){ from, f->to[to] };
     f->to[to] = e;
 }
 
-static void add_branches(Flow *f, const SpvInst *i)
+static void add_branches(CheckFlow *f, const SpvInst *i)
 {
     uint32_t n = spv_id_operands(i, NULL, 0);
     uint16_t *at = NEW_ARRAY(f->a, uint16_t, n + 1);
@@ -57,7 +57,7 @@ static void add_branches(Flow *f, const SpvInst *i)
 
 static bool gather(void *user, SpvInst *i)
 {
-    Flow *f = user;
+    CheckFlow *f = user;
     const SpvOpInfo *info = spv_op_info(i->op);
     SpvId callees[SPV_MAX_CALLEES];
     if (i->op == SpvOpFunction) {
@@ -80,10 +80,10 @@ static bool gather(void *user, SpvInst *i)
     return true;
 }
 
-static Flow *flow_of(Checker *c)
+static CheckFlow *flow_of(Checker *c)
 {
-    Flow *f = NEW(c->arena, Flow);
-    *f = (Flow){ .m = c->m, .a = c->arena };
+    CheckFlow *f = NEW(c->arena, CheckFlow);
+    *f = (CheckFlow){ .m = c->m, .a = c->arena };
     f->to = NEW_ARRAY(f->a, Edge *, c->m->bound);
     f->elsewhere = NEW_ARRAY(f->a, uint8_t, c->m->bound);
     f->function = NEW_ARRAY(f->a, SpvId, c->m->bound);
@@ -136,7 +136,7 @@ static Meeting meeting(const Path *p, const Path *q)
 
 /* A value; with a place, a label or a call, what a pointer leads to at that block's end or when the
  * call is made. */
-static void put(Trace *t, SpvId id, SpvId place)
+static void put(CheckTrace *t, SpvId id, SpvId place)
 {
     uint64_t key = (uint64_t)place << 32 | id, known;
     if (map_get(&t->seen, key, &known))
@@ -146,12 +146,12 @@ static void put(Trace *t, SpvId id, SpvId place)
     t->lost |= t->work.len > MAX_TRACED;
 }
 
-void trace_on(Trace *t, SpvId id) { put(t, id, 0); }
+void trace_on(CheckTrace *t, SpvId id) { put(t, id, 0); }
 
 /* What the calls of its function give a parameter: itself, or what it leads to. */
-static void arguments(Trace *t, const SpvInst *parameter, bool contents)
+static void arguments(CheckTrace *t, const SpvInst *parameter, bool contents)
 {
-    const Flow *f = t->c->flow;
+    const CheckFlow *f = t->c->flow;
     SpvId function = f->function[parameter->id];
     uint32_t n = f->number[parameter->id] + 1;
     t->lost |= !function || f->elsewhere[function] || !f->to[function];
@@ -164,7 +164,7 @@ static void arguments(Trace *t, const SpvInst *parameter, bool contents)
 }
 
 /* Whether an instruction decides what a path leads to; what is stored there goes on the trace. */
-static bool decides(Trace *t, const SpvInst *i, const Path *p)
+static bool decides(CheckTrace *t, const SpvInst *i, const Path *p)
 {
     uint16_t at[16];
     uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), (uint32_t)COUNT_OF(at));
@@ -191,9 +191,9 @@ static bool decides(Trace *t, const SpvInst *i, const Path *p)
 }
 
 /* What the pointer leads to behind `i`, back to the beginning of its block. */
-static void contents(Trace *t, SpvId pointer, const SpvInst *i)
+static void contents(CheckTrace *t, SpvId pointer, const SpvInst *i)
 {
-    Flow *f = t->c->flow;
+    CheckFlow *f = t->c->flow;
     const SpvBlock *b = i->block;
     Path p = path_of(f->m, pointer);
     bool variable =
@@ -217,7 +217,7 @@ static void contents(Trace *t, SpvId pointer, const SpvInst *i)
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Whether a value is that of others, which go on the trace. */
-static bool forwards(Trace *t, const SpvInst *i)
+static bool forwards(CheckTrace *t, const SpvInst *i)
 {
     switch (i->op) {
     case SpvOpCopyObject: trace_on(t, spv_operand(i, 0)); return true;
@@ -237,16 +237,16 @@ static bool forwards(Trace *t, const SpvInst *i)
     }
 }
 
-Trace trace(Checker *c, SpvId id)
+CheckTrace trace(Checker *c, SpvId id)
 {
-    Trace t = { .c = c };
+    CheckTrace t = { .c = c };
     if (!c->flow)
         c->flow = flow_of(c);
     trace_on(&t, id);
     return t;
 }
 
-const SpvInst *trace_next(Trace *t)
+const SpvInst *trace_next(CheckTrace *t)
 {
     const SpvModule *m = t->c->m;
     while (t->work.len && !t->lost) {
@@ -268,7 +268,7 @@ bool trace_word(Checker *c, SpvId id, uint64_t *value)
 {
     bool known = false;
     uint64_t x;
-    Trace t = trace(c, id);
+    CheckTrace t = trace(c, id);
     for (const SpvInst *i; (i = trace_next(&t));) {
         t.lost |= spv_is_spec_constant(c->m, i->id) || !spv_constant(c->m, i->id, &x) ||
                   (known && (uint32_t)x != *value);

@@ -60,7 +60,7 @@ void cuda_leave(Cuda *c)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static void free_lane(Cuda *c, Lane *l)
+static void free_lane(Cuda *c, CudaLane *l)
 {
     if (l->start)
         c->driver->cuEventDestroy_v2(l->start);
@@ -71,10 +71,10 @@ static void free_lane(Cuda *c, Lane *l)
     free(l);
 }
 
-Lane *cuda_take_lane(Cuda *c, DiagSink *sink)
+CudaLane *cuda_take_lane(Cuda *c, DiagSink *sink)
 {
     pthread_mutex_lock(&c->lock);
-    Lane *l = c->lanes;
+    CudaLane *l = c->lanes;
     if (l)
         c->lanes = l->next;
     pthread_mutex_unlock(&c->lock);
@@ -94,7 +94,7 @@ Lane *cuda_take_lane(Cuda *c, DiagSink *sink)
     return NULL;
 }
 
-void cuda_give_lane(Cuda *c, Lane *lane)
+void cuda_give_lane(Cuda *c, CudaLane *lane)
 {
     pthread_mutex_lock(&c->lock);
     lane->next = c->lanes;
@@ -108,7 +108,7 @@ static void close_cuda(DeviceBase *d)
 {
     Cuda *c = (Cuda *)d;
     bool entered = c->context && !c->lost && !c->driver->cuCtxPushCurrent_v2(c->context);
-    for (Lane *l = c->lanes, *next; l; l = next) {
+    for (CudaLane *l = c->lanes, *next; l; l = next) {
         next = l->next;
         if (entered)
             free_lane(c, l);

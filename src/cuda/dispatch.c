@@ -19,7 +19,7 @@ typedef struct Run {
     DeviceDispatch *x;
     Arena *scratch;
     DiagSink *sink;
-    Lane *lane;
+    CudaLane *lane;
     NvptxEnv *env; /* with the push constants behind it */
     uint64_t local_bytes;
     uint64_t *tables; /* host memory that the GPU reads: arrays of descriptors; or NULL */
@@ -98,7 +98,7 @@ static bool fill_env(Run *r)
 
 /* ---- mirrors --------------------------------------------------------------------------------- */
 
-static bool is_bound(const Run *r, const Mirror *m, bool *written)
+static bool is_bound(const Run *r, const CudaMirror *m, bool *written)
 {
     bool bound = *written = r->k->by_address;
     for (uint32_t s = 0; s < r->k->base.n_slots && !*written; s++)
@@ -116,7 +116,7 @@ static bool copy_mirrors(Run *r, bool back)
 {
     bool fine = true, written;
     pthread_mutex_lock(&r->c->lock);
-    for (Mirror *m = r->c->mirrors; m && fine; m = m->next) {
+    for (CudaMirror *m = r->c->mirrors; m && fine; m = m->next) {
         if (!is_bound(r, m, &written) || (back && !written))
             continue;
         CuResult result =

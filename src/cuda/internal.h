@@ -13,21 +13,21 @@
 
 /* Memory of the program's and what kernels have in its place: it is copied before and after those
  * that are bound to it. */
-typedef struct Mirror Mirror;
-struct Mirror {
+typedef struct CudaMirror CudaMirror;
+struct CudaMirror {
     void *host;
     CuAddress address;
     uint64_t size;
     bool registered; /* its pages stay where they are, so that copies need no help of the host */
-    Mirror *next, *previous;
+    CudaMirror *next, *previous;
 };
 
 /* A stream with what a dispatch needs beside it. */
-typedef struct Lane Lane;
-struct Lane {
+typedef struct CudaLane CudaLane;
+struct CudaLane {
     CuStream stream;
     CuEvent start, end;
-    Lane *next;
+    CudaLane *next;
 };
 
 typedef struct Cuda {
@@ -39,9 +39,9 @@ typedef struct Cuda {
     const char *isa;
     int shared_bytes; /* that a block can have */
     pthread_mutex_t lock;
-    Mirror *mirrors; /* under the lock, as the next three */
-    Lane *lanes;     /* that nobody uses */
-    bool lost;       /* a kernel's fault has ended the context */
+    CudaMirror *mirrors; /* under the lock, as the next three */
+    CudaLane *lanes;     /* that nobody uses */
+    bool lost;           /* a kernel's fault has ended the context */
 } Cuda;
 
 typedef struct CudaKernel {
@@ -62,8 +62,8 @@ void cuda_leave(Cuda *c);
 /* Whether a call succeeded; says which did not. */
 bool cuda_good(Cuda *c, CuResult r, const char *what, DiagSink *sink);
 HeddleResult cuda_result(CuResult r); /* which kind of error */
-Lane *cuda_take_lane(Cuda *c, DiagSink *sink);
-void cuda_give_lane(Cuda *c, Lane *lane);
+CudaLane *cuda_take_lane(Cuda *c, DiagSink *sink);
+void cuda_give_lane(Cuda *c, CudaLane *lane);
 
 /* memory.c: DeviceOps' functions */
 bool cuda_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);

@@ -13,7 +13,7 @@ static bool silently_enter(Cuda *c)
     return cuda_enter(c, &nobody);
 }
 
-static bool wait_for(Cuda *c, Lane *l)
+static bool wait_for(Cuda *c, CudaLane *l)
 {
     CuResult r;
     while ((r = c->driver->cuStreamQuery(l->stream)) == CU_ERROR_NOT_READY)
@@ -27,7 +27,7 @@ static bool new_memory(Cuda *c, uint64_t size, CuAddress *out)
     DiagSink nobody = { 0 };
     if (c->driver->cuMemAlloc_v2(out, size))
         return false;
-    Lane *l = cuda_take_lane(c, &nobody);
+    CudaLane *l = cuda_take_lane(c, &nobody);
     bool good = l && !c->driver->cuMemsetD8Async(*out, 0, size, l->stream) && wait_for(c, l);
     if (l)
         cuda_give_lane(c, l);
@@ -63,12 +63,12 @@ bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
 {
     enum { WORTH_REGISTERING = 1 << 20 }; /* it takes as long as copying about as much */
     Cuda *c = (Cuda *)d;
-    Mirror *m = calloc(1, sizeof *m);
+    CudaMirror *m = calloc(1, sizeof *m);
     if (!m || !silently_enter(c)) {
         free(m);
         return false;
     }
-    *m = (Mirror){ .host = data, .size = size };
+    *m = (CudaMirror){ .host = data, .size = size };
     bool good = new_memory(c, size, &m->address);
     if (good && size >= WORTH_REGISTERING)
         m->registered = !c->driver->cuMemHostRegister_v2(data, size, 1);
@@ -87,7 +87,7 @@ bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
     return true;
 }
 
-static void forget_mirror(Cuda *c, Mirror *m)
+static void forget_mirror(Cuda *c, CudaMirror *m)
 {
     pthread_mutex_lock(&c->lock);
     if (m->previous)
@@ -102,7 +102,7 @@ static void forget_mirror(Cuda *c, Mirror *m)
 void cuda_free(DeviceBase *d, DeviceMemory *memory)
 {
     Cuda *c = (Cuda *)d;
-    Mirror *m = memory->own;
+    CudaMirror *m = memory->own;
     if (m)
         forget_mirror(c, m);
     if (silently_enter(c)) {
@@ -123,7 +123,7 @@ static HeddleResult copy(Cuda *c, CuAddress at, void *to, const void *from, uint
 {
     if (!cuda_enter(c, sink))
         return HEDDLE_ERROR_RUN;
-    Lane *l = cuda_take_lane(c, sink);
+    CudaLane *l = cuda_take_lane(c, sink);
     CuResult r = !l   ? CU_ERROR_OUT_OF_MEMORY
                  : to ? c->driver->cuMemcpyDtoHAsync_v2(to, at, size, l->stream)
                       : c->driver->cuMemcpyHtoDAsync_v2(at, from, size, l->stream);

@@ -134,7 +134,7 @@ typedef struct DeviceKernel {
 typedef struct DeviceCompile {
     const SpvModule *module; /* as it was read; several kernels share it */
     const char *entry;
-    const SpecValue *specs; /* of constants that the module has */
+    const SpvSpecValue *specs; /* of constants that the module has */
     uint32_t n_specs;
     /* what the kernel, specialised, says of itself */
     const DeviceSlot *slots; /* in an order that a device without one of its own may use */

@@ -9,10 +9,10 @@
  * that have a scalar base. */
 static LV address_of(Emit *e, SpvId id)
 {
-    const Pointer *p = emit_pointer(e, id);
+    const EmitPointer *p = emit_pointer(e, id);
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base))
         return pointer_to_address(e, emit_address(e, p, 0, 1));
-    Pointer start = *p;
+    EmitPointer start = *p;
     start.lane_index = NULL;
     LV at = emit_lanes(e, pointer_to_address(e, emit_address(e, &start, 0, 1)));
     LV index = emit_lanes(e, emit_cast_index(e, p->lane_index, e->i64));
@@ -31,7 +31,7 @@ static void compare_pointers(Emit *e, const SpvInst *i)
 static void pointer_difference(Emit *e, const SpvInst *i)
 {
     LV v[2] = { address_of(e, spv_operand(i, 0)), address_of(e, spv_operand(i, 1)) };
-    const Pointer *p = emit_pointer(e, spv_operand(i, 0));
+    const EmitPointer *p = emit_pointer(e, spv_operand(i, 0));
     const SpvType *t = spv_type_of(e->module, spv_operand(i, 0));
     uint64_t stride = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     if (t && t->array_stride && p->at.rule == LAYOUT_EXPLICIT)
@@ -44,7 +44,7 @@ static void pointer_difference(Emit *e, const SpvInst *i)
 }
 
 /* Sets the result to an address: as a number, or as a pointer of either kind. */
-static void set_address(Emit *e, const SpvInst *i, LV address, const Affine *affine)
+static void set_address(Emit *e, const SpvInst *i, LV address, const EmitAffine *affine)
 {
     const SpvType *t = spv_type(e->module, i->type);
     LV leaves[3] = { address, ir_int(e->i64, 0), ir_int(e->i64, INT64_MAX) };
@@ -66,11 +66,11 @@ static void pointer_to_number(Emit *e, const SpvInst *i)
 static void number_to_pointer(Emit *e, const SpvInst *i)
 {
     LV v = emit_leaf(e, spv_operand(i, 0), 0);
-    Affine a = emit_affine(e, emit_value(e, spv_operand(i, 0)), 0);
+    EmitAffine a = emit_affine(e, emit_value(e, spv_operand(i, 0)), 0);
     LT from = emit_is_lanes(v) ? LLVMGetElementType(LLVMTypeOf(v)) : LLVMTypeOf(v);
     if (LLVMGetIntTypeWidth(from) != 64) {
         v = LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i64) : e->i64, "");
-        a = (Affine){ .group = 1 };
+        a = (EmitAffine){ .group = 1 };
     }
     set_address(e, i, v, &a);
 }
@@ -106,7 +106,7 @@ void address_bitcast(Emit *e, const SpvInst *i)
     const SpvType *to = spv_type(e->module, i->type),
                   *from = spv_type_of(e->module, spv_operand(i, 0));
     if (from->kind == SPV_POINTER && to->kind == SPV_POINTER && from->storage == to->storage) {
-        Pointer p = *emit_pointer(e, spv_operand(i, 0));
+        EmitPointer p = *emit_pointer(e, spv_operand(i, 0));
         if (p.at.rule != LAYOUT_LANES && !p.builtin && !p.descriptors) {
             p.at = emit_layout(e, to->element, to->storage);
             emit_set_pointer(e, i, &p);

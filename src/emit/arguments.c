@@ -11,7 +11,10 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-static Layout opencl(const SpvType *t) { return (Layout){ .type = t, .rule = LAYOUT_OPENCL }; }
+static EmitLayout opencl(const SpvType *t)
+{
+    return (EmitLayout){ .type = t, .rule = LAYOUT_OPENCL };
+}
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -36,11 +39,11 @@ static bool is_read_only(Emit *e, SpvId parameter)
 }
 
 /* Loads an argument's value, in the entry block. */
-static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Value *v)
+static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, EmitValue *v)
 {
     LV push = e->target->given(e, e->b, EMIT_GIVEN_PUSH), at = ir_int(e->i64, a->offset);
     LV address = ir_at(e->b, push, at);
-    Pointer p = { .base = address, .affine = { .group = 1 } };
+    EmitPointer p = { .base = address, .affine = { .group = 1 } };
     if (a->by_reference) {
         if (!is_read_only(e, i->id))
             p = e->target->own_copy(e, address, a->size, a->align);
@@ -60,7 +63,7 @@ static void parameter_value(Emit *e, const SpvArgument *a, const SpvInst *i, Val
     }
 }
 
-bool arguments_value(Emit *e, const SpvInst *i, Value *v)
+bool arguments_value(Emit *e, const SpvInst *i, EmitValue *v)
 {
     for (uint32_t k = 0; k < e->arguments.n; k++) {
         if (e->arguments.list[k].id != i->id)
@@ -98,7 +101,7 @@ static void add_field(Emit *e, Bytes *b, uint64_t at, LV constant, uint32_t size
     b->size += size;
 }
 
-static void add_value(Emit *e, Bytes *b, const Layout *l, uint64_t at, SpvId id, uint32_t *leaf)
+static void add_value(Emit *e, Bytes *b, const EmitLayout *l, uint64_t at, SpvId id, uint32_t *leaf)
 {
     const SpvType *t = l->type;
     bool composite = t->kind == SPV_VECTOR || t->kind == SPV_ARRAY || t->kind == SPV_STRUCT;
@@ -113,12 +116,12 @@ static void add_value(Emit *e, Bytes *b, const Layout *l, uint64_t at, SpvId id,
     }
     for (uint32_t k = 0; k < t->count && !e->failed; k++) {
         uint64_t offset;
-        Layout part = emit_layout_part(e, l, k, &offset);
+        EmitLayout part = emit_layout_part(e, l, k, &offset);
         add_value(e, b, &part, at + offset, id, leaf);
     }
 }
 
-void arguments_variable(Emit *e, const SpvInst *variable, Pointer *p)
+void arguments_variable(Emit *e, const SpvInst *variable, EmitPointer *p)
 {
     const SpvType *t = p->at.type;
     uint64_t size = emit_layout_size(e, &p->at);

@@ -78,9 +78,9 @@ LV emit_alloca(Emit *e, LT type, const char *name)
     return LLVMBuildAlloca(e->alloca_b, type, name);
 }
 
-Loop loop_begin(Emit *e, LV count)
+EmitLoop loop_begin(Emit *e, LV count)
 {
-    Loop l = { .count = count };
+    EmitLoop l = { .count = count };
     LT type = LLVMTypeOf(count);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     l.done = emit_new_block(e, "loop.done");
@@ -97,7 +97,7 @@ Loop loop_begin(Emit *e, LV count)
     return l;
 }
 
-void loop_end(Emit *e, Loop *l)
+void loop_end(Emit *e, EmitLoop *l)
 {
     LV next = LLVMBuildAdd(e->b, l->index, ir_int(LLVMTypeOf(l->index), 1), "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
@@ -106,9 +106,9 @@ void loop_end(Emit *e, Loop *l)
     LLVMPositionBuilderAtEnd(e->b, l->done);
 }
 
-If if_begin(Emit *e, LV condition)
+EmitIf if_begin(Emit *e, LV condition)
 {
-    If f;
+    EmitIf f;
     f.done = emit_new_block(e, "if.done");
     f.then = emit_new_block(e, "if");
     LLVMBuildCondBr(e->b, condition, f.then, f.done);
@@ -116,7 +116,7 @@ If if_begin(Emit *e, LV condition)
     return f;
 }
 
-void if_end(Emit *e, If *f)
+void if_end(Emit *e, EmitIf *f)
 {
     LLVMBuildBr(e->b, f->done);
     LLVMPositionBuilderAtEnd(e->b, f->done);

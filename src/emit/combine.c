@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-LV combine(Emit *e, Combine how, LV x, LV y)
+LV combine(Emit *e, EmitCombine how, LV x, LV y)
 {
     static const char *const calls[COMBINE_N] = {
         [COMBINE_SMIN] = "llvm.smin", [COMBINE_UMIN] = "llvm.umin", [COMBINE_FMIN] = "llvm.minnum",
@@ -25,7 +25,7 @@ LV combine(Emit *e, Combine how, LV x, LV y)
     }
 }
 
-LV combine_identity(Emit *e, Combine how, LT t)
+LV combine_identity(Emit *e, EmitCombine how, LT t)
 {
     (void)e;
     uint64_t top = how == COMBINE_SMIN || how == COMBINE_SMAX
@@ -45,7 +45,7 @@ LV combine_identity(Emit *e, Combine how, LT t)
     }
 }
 
-Combine combine_of(uint16_t op)
+EmitCombine combine_of(uint16_t op)
 {
     switch (op) {
     case SpvOpGroupNonUniformIAdd:

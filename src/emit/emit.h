@@ -38,42 +38,47 @@ enum { AFFINE_GROUPS = 8 };
  * group of `group` lanes (a power of two; 1: nothing is known) lane l holds
  * first-of-group + (l % group) * stride, modulo 2^bits. This is what turns accesses to consecutive
  * addresses into one vector access. */
-typedef struct Affine {
+typedef struct EmitAffine {
     LV first[AFFINE_GROUPS]; /* scalars, one a group; NULL: not known, or too many groups */
     LV expected;             /* i1: whether all this holds for the active lanes; NULL: it does */
     int64_t stride;
     uint32_t group;
     bool no_wrap; /* as unsigned numbers, the lanes of a group do not wrap */
-} Affine;
+} EmitAffine;
 
-typedef struct Value {
+typedef struct EmitValue {
     const SpvType *type;
     uint32_t n; /* leaves */
     LV *leaf;
-    Affine *affine; /* parallel to leaf; NULL: nothing is known of any leaf */
+    EmitAffine *affine; /* parallel to leaf; NULL: nothing is known of any leaf */
     /* for a value of pointer type; its leaves are made on demand by emit_pointer_leaves */
-    struct Pointer *pointer;
-} Value;
+    struct EmitPointer *pointer;
+} EmitValue;
 
 /* Where the parts of a type lie. LAYOUT_EXPLICIT: where its decorations say. LAYOUT_NATURAL: as in
  * C, with bools of one byte and tight vectors. LAYOUT_LANES: offsets are NATURAL's in the memory of
  * one lane, but all lanes' copies of a leaf lie side by side: lane l's copy of a leaf of s bytes
  * at offset o is at o * W + l * s. LAYOUT_OPENCL: as in OpenCL C, with vectors aligned to their
  * size, a vector of three like one of four. */
-typedef enum LayoutRule { LAYOUT_EXPLICIT, LAYOUT_NATURAL, LAYOUT_LANES, LAYOUT_OPENCL } LayoutRule;
+typedef enum EmitLayoutRule {
+    LAYOUT_EXPLICIT,
+    LAYOUT_NATURAL,
+    LAYOUT_LANES,
+    LAYOUT_OPENCL
+} EmitLayoutRule;
 
 /* A type in memory. The matrix fields come from the struct member that it was reached through. */
-typedef struct Layout {
+typedef struct EmitLayout {
     const SpvType *type;
-    LayoutRule rule;
+    EmitLayoutRule rule;
     uint32_t matrix_stride; /* of (arrays of) matrices; 0: tight columns */
     bool row_major;
     uint32_t component_stride; /* of a vector that is a column of a row-major matrix; 0: tight */
-} Layout;
+} EmitLayout;
 
 /* An address: base + offset + constant + lane_index * lane_scale, bytes. */
-typedef struct Pointer {
-    Layout at;        /* what it points to */
+typedef struct EmitPointer {
+    EmitLayout at;    /* what it points to */
     uint32_t storage; /* SpvStorageClass* */
     LV base;          /* ptr, or <W x ptr> where lanes point into different objects */
     LV offset;        /* i64, uniform; NULL = 0 */
@@ -81,7 +86,7 @@ typedef struct Pointer {
     /* <W x i32> or <W x i64>, signed; NULL: all lanes point to the same */
     LV lane_index;
     int64_t lane_scale;
-    Affine affine; /* of lane_index */
+    EmitAffine affine; /* of lane_index */
     /* robust access: i64 (or <W x i64>) bytes behind base that exist; NULL: do not check */
     LV limit;
     bool seldom; /* the access seldom runs: not worth preparing its test for */
@@ -103,7 +108,7 @@ typedef struct Pointer {
     LV n_descriptors;  /* how many are bound, i32; NULL: not an array of buffers */
     bool matrix;       /* points to an element of a cooperative matrix; for the target's matrices */
     LV matrix_element; /* which element */
-} Pointer;
+} EmitPointer;
 
 enum { EMIT_CHEAP = 1 }; /* pure, cheap, cannot trap: may run with no lane active */
 
@@ -133,7 +138,7 @@ struct Emit {
     const SpvEntryPoint *entry;
     Cfg *cfg;
     Uniformity *uniformity;
-    const WaitQueues *ahead; /* loads with wait queues, which the target may prefetch */
+    const PassWaitQueues *ahead; /* loads with wait queues, which the target may prefetch */
     DiagSink *sink;
     const EmitTarget *target;
     uint32_t W;             /* subgroup size */
@@ -160,10 +165,10 @@ struct Emit {
     LV mask;                /* active lanes of the current block, <W x i1>; NULL: all */
     const EmitRule **rules; /* by opcode */
     uint32_t n_rules;
-    struct Values *values;       /* value.c's */
-    struct Variables *variables; /* variables.c's */
-    struct Ops *ops;             /* ops.c's; NULL at the start */
-    SpvArguments arguments;      /* of an OpenCL kernel */
+    struct EmitValues *values;       /* value.c's */
+    struct EmitVariables *variables; /* variables.c's */
+    struct EmitOps *ops;             /* ops.c's; NULL at the start */
+    SpvArguments arguments;          /* of an OpenCL kernel */
     /* in a function that instructions call for elements, the entry point's state; NULL in that
      * one */
     const Emit *caller;
@@ -209,24 +214,25 @@ const SpvType *emit_part_type(const SpvType *t, uint32_t index);
 bool emit_has_matrix(const SpvType *t);
 uint32_t emit_scalar_bytes(Emit *e, const SpvType *t); /* in memory; bool 1, pointers 8 */
 /* from its start to the end of its last part; a runtime array counts as 0 */
-uint64_t emit_layout_size(Emit *e, const Layout *l);
-uint64_t emit_layout_align(Emit *e, const Layout *l); /* 1, 2, 4, 8: of its largest scalar */
-Layout emit_layout_part(Emit *e, const Layout *l, uint32_t index, uint64_t *offset);
+uint64_t emit_layout_size(Emit *e, const EmitLayout *l);
+uint64_t emit_layout_align(Emit *e, const EmitLayout *l); /* 1, 2, 4, 8: of its largest scalar */
+EmitLayout emit_layout_part(Emit *e, const EmitLayout *l, uint32_t index, uint64_t *offset);
 /* distance between elements of an array, matrix or vector */
-uint64_t emit_layout_stride(Emit *e, const Layout *l);
+uint64_t emit_layout_stride(Emit *e, const EmitLayout *l);
 
 /* ---- value.c: values ------------------------------------------------------------------------- */
 
 /* The value of an id at the current place, constants included. Never NULL; after an error it has no
  * leaves. */
-const Value *emit_value(Emit *e, SpvId id);
+const EmitValue *emit_value(Emit *e, SpvId id);
 LV emit_leaf(Emit *e, SpvId id, uint32_t k); /* scalar or vector */
 /* Sets the result of `i`, with as many leaves as its type has, and what is known of them
  * (Affine). */
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n);
 void emit_set1(Emit *e, const SpvInst *i, LV leaf);
-void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p);
-void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine);
+void emit_set_pointer(Emit *e, const SpvInst *i, const EmitPointer *p);
+void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
+                     const EmitAffine *affine);
 /* Sets a parameter, whose value is the same in all blocks. */
 void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 /* Sets the result leaf by leaf: leaf k is fn(e, i, the operands' k-th leaves, unified). An operand
@@ -234,14 +240,14 @@ void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves);
 typedef LV EmitLeafFn(Emit *e, const SpvInst *i, LV *operands, uint32_t n);
 void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t n_operands,
                     EmitLeafFn *fn);
-Affine emit_affine(Emit *e, const Value *v, uint32_t k); /* what is known of a leaf */
+EmitAffine emit_affine(Emit *e, const EmitValue *v, uint32_t k); /* what is known of a leaf */
 
 /* For targets' `elsewhere`. emit_new_value: a value of that type with room for its leaves.
  * emit_with_pointer: gives a value of pointer type its Pointer, from its leaves and at the current
  * place. emit_again: emits `i` once more at the current place. */
-Value *emit_new_value(Emit *e, const SpvType *t);
-Value *emit_with_pointer(Emit *e, Value *v);
-const Value *emit_again(Emit *e, const SpvInst *i);
+EmitValue *emit_new_value(Emit *e, const SpvType *t);
+EmitValue *emit_with_pointer(Emit *e, EmitValue *v);
+const EmitValue *emit_again(Emit *e, const SpvInst *i);
 
 bool emit_is_lanes(LV v);                    /* <W x T>, not T */
 LV emit_lanes(Emit *e, LV v);                /* as <W x T>, splatted if it is a scalar */
@@ -261,48 +267,48 @@ LV emit_alloca(Emit *e, LT type, const char *name);          /* in the entry blo
 
 /* for (index = 0; index < count; index++): i32 or i64 like count, which must not be a vector.
  *     Loop l = loop_begin(e, count); ... l.index ...; loop_end(e, &l); */
-typedef struct Loop {
+typedef struct EmitLoop {
     LV index, count;
     LLVMBasicBlockRef head, body, done;
-} Loop;
-Loop loop_begin(Emit *e, LV count);
-void loop_end(Emit *e, Loop *l);
-typedef struct If {
+} EmitLoop;
+EmitLoop loop_begin(Emit *e, LV count);
+void loop_end(Emit *e, EmitLoop *l);
+typedef struct EmitIf {
     LLVMBasicBlockRef then, done;
-} If;
-If if_begin(Emit *e, LV condition); /* i1 */
-void if_end(Emit *e, If *f);
+} EmitIf;
+EmitIf if_begin(Emit *e, LV condition); /* i1 */
+void if_end(Emit *e, EmitIf *f);
 
 /* ---- variables.c, pointer.c, memory.c -------------------------------------------------------- */
 
-Layout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage);
+EmitLayout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage);
 /* Whether the variable's address gets into values that are not followed: phis, selects, casts. */
 bool emit_escapes(const Emit *e, SpvId variable);
-const Pointer *emit_pointer(Emit *e, SpvId id); /* never NULL */
+const EmitPointer *emit_pointer(Emit *e, SpvId id); /* never NULL */
 /* The pointer as leaves: a logical one has three (base, offset, limit, each i64), a physical one
  * has one. */
-void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves);
+void emit_pointer_leaves(Emit *e, const EmitPointer *p, LV *leaves);
 /* address arithmetic so cheap that it is emitted again where it is used */
 bool emit_is_chain(Emit *e, const SpvInst *i);
 /* Robust access: whether accesses through p, and indices on the way, are checked. */
-bool emit_is_checked(const Emit *e, const Pointer *p);
+bool emit_is_checked(const Emit *e, const EmitPointer *p);
 /* Whether an index, in steps of `stride` bytes, is so small that sums of a few cannot wrap around
  * the 64-bit address space. */
 bool emit_is_tame(LV index, int64_t stride);
 /* such an index is clamped to at most this, and at least its negative */
 int64_t emit_farthest(int64_t stride);
-void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves);
+void emit_load_builtin(Emit *e, const EmitPointer *p, LV *leaves);
 /* Loads or stores all leaves of the pointee for the active lanes; `leaves` holds emit_n_leaves of
  * p->at.type. */
-void emit_load(Emit *e, const Pointer *p, LV *leaves);
-void emit_store(Emit *e, const Pointer *p, const LV *leaves);
+void emit_load(Emit *e, const EmitPointer *p, LV *leaves);
+void emit_store(Emit *e, const EmitPointer *p, const LV *leaves);
 /* One leaf in memory at p + byte, of scalar type t. */
-LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
-void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
+LV emit_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
+void emit_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
 /* The address of the byte `byte` of the pointee: ptr, or <W x ptr> if it differs between lanes.
  * With LAYOUT_LANES it is the leaf of `size` bytes at that offset, and always <W x ptr>. */
-LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+LV emit_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 /* Must be called before memory that others may see is written through p. */
-void emit_before_write(Emit *e, const Pointer *p);
+void emit_before_write(Emit *e, const EmitPointer *p);
 
 #endif

@@ -202,7 +202,7 @@ static void two_results(Emit *e, const SpvInst *i)
     bool exponent = number == GLSLstd450Frexp || number == GLSLstd450FrexpStruct;
     bool memory = number == GLSLstd450Frexp || number == GLSLstd450Modf;
     LV *x = ops_leaves(e, operand(i, 0), &n), *r = NEW_ARRAY(e->arena, LV, 2 * (size_t)n + 1);
-    const Pointer *p = memory ? emit_pointer(e, operand(i, 1)) : NULL;
+    const EmitPointer *p = memory ? emit_pointer(e, operand(i, 1)) : NULL;
     const SpvType *second = memory ? p->at.type : emit_part_type(result_type(e, i), 1);
     if (!second || emit_n_leaves(e, second) != n) {
         emit_error(e, i, "GLSL.std.450", "the second result has another size than the first");
@@ -230,7 +230,7 @@ static void two_results(Emit *e, const SpvInst *i)
 static LV ldexp_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
-    Comp from = comp_of(ops_type(e, operand(i, 1)));
+    IrComp from = comp_of(ops_type(e, operand(i, 1)));
     LV power = v[1];
     if (comp_bytes(from) == 8)
         power = arith_convert(e->b, power, COMP_S64, COMP_S32, ROUND_NEAREST, true);

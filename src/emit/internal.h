@@ -23,20 +23,21 @@ void value_begin(Emit *e);
 bool variables_begin(Emit *e);
 /* for a function that e->caller calls */
 void variables_begin_called(Emit *e);
-Pointer *variable_pointer(Emit *e, const SpvInst *variable);
-typedef struct Input {
+EmitPointer *variable_pointer(Emit *e, const SpvInst *variable);
+typedef struct EmitInput {
     LV *leaves;
-    Affine *affine;
+    EmitAffine *affine;
     uint32_t n;
-} Input;
-const Input *variable_input(Emit *e, SpvId variable); /* the leaves of an input variable */
+} EmitInput;
+const EmitInput *variable_input(Emit *e, SpvId variable); /* the leaves of an input variable */
 /* Sets the base and the limit to those of the descriptor's buffer. */
-void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor);
+void variable_use_descriptor(Emit *e, LLVMBuilderRef b, EmitPointer *p, LV descriptor);
 
 /* pointer.c */
-Pointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine);
+EmitPointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
+                                 const EmitAffine *affine);
 /* Moves a pointer by `index` times `stride` bytes. */
-void pointer_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride);
+void pointer_add_index(Emit *e, EmitPointer *p, SpvId index, int64_t stride);
 LV pointer_to_address(Emit *e, LV pointer); /* lane-wise, as i64 */
 LV pointer_from_address(Emit *e, LV address);
 
@@ -46,7 +47,7 @@ void address_bitcast(Emit *e, const SpvInst *i); /* OpBitcast from or to a point
 /* arguments.c */
 bool arguments_begin(Emit *e);
 /* A parameter's value, in the entry block. False: `i` is no parameter of a kernel. */
-bool arguments_value(Emit *e, const SpvInst *i, Value *v);
-void arguments_variable(Emit *e, const SpvInst *variable, Pointer *p);
+bool arguments_value(Emit *e, const SpvInst *i, EmitValue *v);
+void arguments_variable(Emit *e, const SpvInst *variable, EmitPointer *p);
 
 #endif

@@ -5,28 +5,28 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-void emit_load(Emit *e, const Pointer *p, LV *leaves) { e->target->load(e, p, leaves); }
+void emit_load(Emit *e, const EmitPointer *p, LV *leaves) { e->target->load(e, p, leaves); }
 
-void emit_store(Emit *e, const Pointer *p, const LV *leaves) { e->target->store(e, p, leaves); }
+void emit_store(Emit *e, const EmitPointer *p, const LV *leaves) { e->target->store(e, p, leaves); }
 
-LV emit_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+LV emit_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t)
 {
     return e->target->load_leaf(e, p, byte, t);
 }
 
-void emit_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+void emit_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v)
 {
     e->target->store_leaf(e, p, byte, t, v);
 }
 
-LV emit_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV emit_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     return e->target->address(e, p, byte, size);
 }
 
-void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves)
+void emit_load_builtin(Emit *e, const EmitPointer *p, LV *leaves)
 {
-    const Input *b = variable_input(e, p->variable);
+    const EmitInput *b = variable_input(e, p->variable);
     uint32_t n = emit_n_leaves(e, p->at.type), at = (uint32_t)p->constant;
     for (uint32_t k = 0; k < n; k++)
         leaves[k] = at + k < b->n ? b->leaves[at + k] : ir_int(e->i64, 0);
@@ -42,9 +42,9 @@ void emit_load_builtin(Emit *e, const Pointer *p, LV *leaves)
 }
 
 /* The pointer, with what the access's memory operands say. */
-static Pointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
+static EmitPointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
 {
-    Pointer p = *emit_pointer(e, id);
+    EmitPointer p = *emit_pointer(e, id);
     if (e->target->inside)
         p.inside = e->target->inside(e, i);
     if (spv_n_operands(i) <= operands)
@@ -56,13 +56,13 @@ static Pointer accessed(Emit *e, const SpvInst *i, SpvId id, uint32_t operands)
     return p;
 }
 
-void emit_before_write(Emit *e, const Pointer *p)
+void emit_before_write(Emit *e, const EmitPointer *p)
 {
     if (p->storage != SpvStorageClassFunction && p->storage != SpvStorageClassPrivate)
         e->target->settle(e);
 }
 
-static bool accessible(Emit *e, const SpvInst *i, const Pointer *p)
+static bool accessible(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     if (!p->descriptors && p->at.type)
         return true;
@@ -74,7 +74,7 @@ static bool accessible(Emit *e, const SpvInst *i, const Pointer *p)
 
 static void load(Emit *e, const SpvInst *i)
 {
-    Pointer p = accessed(e, i, spv_operand(i, 0), 1);
+    EmitPointer p = accessed(e, i, spv_operand(i, 0), 1);
     const SpvType *t = spv_type(e->module, i->type);
     uint32_t n = emit_n_leaves(e, t);
     LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
@@ -97,7 +97,7 @@ static void load(Emit *e, const SpvInst *i)
 
 static const LV *leaves_of(Emit *e, SpvId id)
 {
-    const Value *v = emit_value(e, id);
+    const EmitValue *v = emit_value(e, id);
     LV *leaves = NEW_ARRAY(e->arena, LV, v->n + 1);
     for (uint32_t k = 0; k < v->n; k++)
         leaves[k] = emit_leaf(e, id, k);
@@ -106,7 +106,7 @@ static const LV *leaves_of(Emit *e, SpvId id)
 
 static void store(Emit *e, const SpvInst *i)
 {
-    Pointer p = accessed(e, i, spv_operand(i, 0), 2);
+    EmitPointer p = accessed(e, i, spv_operand(i, 0), 2);
     SpvId id = spv_operand(i, 1);
     if (!accessible(e, i, &p))
         return;
@@ -120,7 +120,8 @@ static void store(Emit *e, const SpvInst *i)
 
 static void copy_memory(Emit *e, const SpvInst *i)
 {
-    Pointer to = accessed(e, i, spv_operand(i, 0), 2), from = accessed(e, i, spv_operand(i, 1), 2);
+    EmitPointer to = accessed(e, i, spv_operand(i, 0), 2),
+                from = accessed(e, i, spv_operand(i, 1), 2);
     if (!accessible(e, i, &to) || !accessible(e, i, &from))
         return;
     uint32_t n = emit_n_leaves(e, from.at.type);
@@ -136,7 +137,7 @@ static void copy_memory(Emit *e, const SpvInst *i)
 
 static void array_length(Emit *e, const SpvInst *i)
 {
-    const Pointer *p = emit_pointer(e, spv_operand(i, 0));
+    const EmitPointer *p = emit_pointer(e, spv_operand(i, 0));
     uint32_t member = spv_operand(i, 1);
     const SpvType *t = p->at.type;
     if (!p->limit || !t || t->kind != SPV_STRUCT || member >= t->count) {
@@ -145,7 +146,7 @@ static void array_length(Emit *e, const SpvInst *i)
         return;
     }
     uint64_t offset;
-    Layout array = emit_layout_part(e, &p->at, member, &offset);
+    EmitLayout array = emit_layout_part(e, &p->at, member, &offset);
     uint64_t stride = emit_layout_stride(e, &array);
     LT type = LLVMTypeOf(p->limit);
     LV args[2] = { p->limit, ir_int(type, offset) };

@@ -26,9 +26,9 @@ static const SpvType half = { .kind = SPV_FLOAT, .bits = 16, .leaves = 1, .size 
 /* ---- vectors in memory ----------------------------------------------------------------------- */
 
 /* The pointer moved by `index` steps of `stride` bytes. */
-static Pointer element(Emit *e, SpvId pointer, SpvId index, int64_t stride)
+static EmitPointer element(Emit *e, SpvId pointer, SpvId index, int64_t stride)
 {
-    Pointer p = *emit_pointer(e, pointer);
+    EmitPointer p = *emit_pointer(e, pointer);
     pointer_add_index(e, &p, index, stride);
     return p;
 }
@@ -38,7 +38,7 @@ static void load_vector(Emit *e, const SpvInst *i)
 {
     const SpvType *t = result_type(e, i);
     uint32_t n = emit_n_leaves(e, t), size = emit_scalar_bytes(e, emit_leaf_type(e, t, 0));
-    Pointer p = element(e, operand(i, 1), operand(i, 0), (int64_t)size * n);
+    EmitPointer p = element(e, operand(i, 1), operand(i, 0), (int64_t)size * n);
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     p.at.type = t;
     emit_load(e, &p, v);
@@ -47,16 +47,16 @@ static void load_vector(Emit *e, const SpvInst *i)
 
 static void store_vector(Emit *e, const SpvInst *i)
 {
-    const Value *value = emit_value(e, operand(i, 0));
+    const EmitValue *value = emit_value(e, operand(i, 0));
     uint32_t n, size = emit_scalar_bytes(e, emit_leaf_type(e, value->type, 0));
     LV *v = ops_leaves(e, operand(i, 0), &n);
-    Pointer p = element(e, operand(i, 2), operand(i, 1), (int64_t)size * n);
+    EmitPointer p = element(e, operand(i, 2), operand(i, 1), (int64_t)size * n);
     p.at.type = value->type;
     e->target->settle(e);
     emit_store(e, &p, v);
 }
 
-static Rounding rounding(uint32_t mode)
+static IrRounding rounding(uint32_t mode)
 {
     return mode == SpvFPRoundingModeRTZ   ? ROUND_ZERO
            : mode == SpvFPRoundingModeRTP ? ROUND_UP
@@ -69,8 +69,8 @@ static void load_half(Emit *e, const SpvInst *i, bool aligned)
 {
     const SpvType *t = result_type(e, i);
     uint32_t n = emit_n_leaves(e, t);
-    Comp to = comp_of(emit_leaf_type(e, t, 0));
-    Pointer p = element(e, operand(i, 1), operand(i, 0), 2 * (aligned && n == 3 ? 4 : n));
+    IrComp to = comp_of(emit_leaf_type(e, t, 0));
+    EmitPointer p = element(e, operand(i, 1), operand(i, 0), 2 * (aligned && n == 3 ? 4 : n));
     LV *v = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t k = 0; k < n; k++)
         v[k] = arith_convert(e->b, emit_load_leaf(e, &p, 2 * k, &half), COMP_F16, to, ROUND_NEAREST,
@@ -82,9 +82,9 @@ static void store_half(Emit *e, const SpvInst *i, bool aligned, bool rounded)
 {
     uint32_t n;
     LV *v = ops_leaves(e, operand(i, 0), &n);
-    Comp from = comp_of(ops_type(e, operand(i, 0)));
-    Rounding r = rounded ? rounding(operand(i, 3)) : ROUND_NEAREST;
-    Pointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
+    IrComp from = comp_of(ops_type(e, operand(i, 0)));
+    IrRounding r = rounded ? rounding(operand(i, 3)) : ROUND_NEAREST;
+    EmitPointer p = element(e, operand(i, 2), operand(i, 1), 2 * (aligned && n == 3 ? 4 : n));
     e->target->settle(e);
     for (uint32_t k = 0; k < n; k++)
         emit_store_leaf(e, &p, 2 * k, &half, arith_convert(e->b, v[k], from, COMP_F16, r, false));
@@ -132,7 +132,7 @@ static void two_results(Emit *e, const SpvInst *i, uint32_t number)
     uint32_t n, m;
     LV *x = ops_leaves(e, operand(i, 0), &n), *y = binary ? ops_leaves(e, operand(i, 1), &m) : x;
     LV *second = NEW_ARRAY(e->arena, LV, n + 1);
-    Pointer p = *emit_pointer(e, operand(i, binary ? 2 : 1));
+    EmitPointer p = *emit_pointer(e, operand(i, binary ? 2 : 1));
     if (!p.at.type || emit_n_leaves(e, p.at.type) != n) {
         emit_error(e, i, "OpenCL.std", "the second result has another size than the first");
         return;
@@ -266,7 +266,7 @@ static void shuffle(Emit *e, const SpvInst *i, bool two)
 static LV print_word(Emit *e, const SpvType *t, LV v)
 {
     if (t->kind == SPV_FLOAT) {
-        Comp c = comp_of(t);
+        IrComp c = comp_of(t);
         v = c == COMP_F64 ? v : arith_convert(e->b, v, c, COMP_F64, ROUND_NEAREST, false);
         return LLVMBuildBitCast(e->b, v, ir_type_like(LLVMTypeOf(v), e->i64), "");
     }

@@ -18,7 +18,7 @@
  * Precision and Operation of SPIR-V Instructions). */
 enum { HALF, SINGLE, DOUBLE, BRAIN, N_FORMATS };
 
-struct Ops {
+struct EmitOps {
     bool flush[N_FORMATS], preserve[N_FORMATS], towards_zero[N_FORMATS];
     bool no_contraction;      /* ContractionOff */
     uint32_t fast[N_FORMATS]; /* FPFastMathDefault */
@@ -32,7 +32,7 @@ static unsigned format_of(uint32_t bits)
     return bits == 16 ? HALF : bits == 32 ? SINGLE : DOUBLE;
 }
 
-static void read_mode(Emit *e, struct Ops *o, const SpvInst *i)
+static void read_mode(Emit *e, struct EmitOps *o, const SpvInst *i)
 {
     uint32_t n = spv_n_operands(i), mode = spv_operand(i, 1);
     uint32_t width = n > 2 ? spv_operand(i, 2) : 0;
@@ -55,11 +55,11 @@ static void read_mode(Emit *e, struct Ops *o, const SpvInst *i)
     }
 }
 
-static struct Ops *controls(Emit *e)
+static struct EmitOps *controls(Emit *e)
 {
     if (e->ops)
         return e->ops;
-    struct Ops *o = e->ops = NEW(e->arena, struct Ops);
+    struct EmitOps *o = e->ops = NEW(e->arena, struct EmitOps);
     SpvId entry = e->entry->function->def->id;
     o->algebra = SpvFPFastMathModeAllowTransformMask;
     for (const SpvInst *i = e->module->globals.first; i; i = i->next)
@@ -95,7 +95,7 @@ LV ops_flush(Emit *e, LV v)
 /* What the module says about how exact an instruction on values like v must be. False: nothing. */
 static bool fast_modes(Emit *e, const SpvInst *i, LV v, uint32_t *modes)
 {
-    struct Ops *o = controls(e);
+    struct EmitOps *o = controls(e);
     uint32_t n;
     const uint32_t *d =
         i->id ? spv_decoration(e->module, i->id, -1, SpvDecorationFPFastMathMode, &n) : NULL;
@@ -117,7 +117,7 @@ bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v)
  * NaN. */
 static LLVMFastMathFlags fast_flags(Emit *e, const SpvInst *i, LV v)
 {
-    struct Ops *o = controls(e);
+    struct EmitOps *o = controls(e);
     uint32_t modes, finite = SpvFPFastMathModeNotNaNMask | SpvFPFastMathModeNotInfMask;
     bool told = fast_modes(e, i, v, &modes);
     if (i->id && spv_has_decoration(e->module, i->id, -1, SpvDecorationNoContraction))
@@ -309,7 +309,7 @@ static LV fused_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     emit_unify(e, v, n);
     unsigned format = float_index(v[0]);
     bool zero = controls(e)->towards_zero[format];
-    Comp c = format == HALF ? COMP_F16 : format == SINGLE ? COMP_F32 : COMP_F64;
+    IrComp c = format == HALF ? COMP_F16 : format == SINGLE ? COMP_F32 : COMP_F64;
     if (!zero && format != HALF)
         return ops_fma(e, v[0], v[1], v[2]);
     for (uint32_t k = 0; k < n; k++)
@@ -430,7 +430,7 @@ static void bit_field(Emit *e, const SpvInst *i)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
+IrRounding ops_rounding(Emit *e, const SpvInst *i, IrComp to)
 {
     uint32_t n;
     const uint32_t *d = spv_decoration(e->module, i->id, -1, SpvDecorationFPRoundingMode, &n);
@@ -445,15 +445,15 @@ Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to)
 }
 
 typedef struct Conversion {
-    Comp from, to;
-    Rounding rounding;
+    IrComp from, to;
+    IrRounding rounding;
     bool saturate, nearest; /* nearest: a float to an integer rounded to even (OpenCL) */
 } Conversion;
 
 static Conversion conversion(Emit *e, const SpvInst *i)
 {
-    Comp from = comp_of(ops_type(e, spv_operand(i, 0)));
-    Comp to = comp_of(emit_leaf_type(e, spv_type(e->module, i->type), 0));
+    IrComp from = comp_of(ops_type(e, spv_operand(i, 0)));
+    IrComp to = comp_of(emit_leaf_type(e, spv_type(e->module, i->type), 0));
     bool saturate = i->op == SpvOpSatConvertSToU || i->op == SpvOpSatConvertUToS ||
                     spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion) ||
                     spv_has_decoration(e->module, i->id, -1,

@@ -15,7 +15,7 @@ bool ops_keeps_denormals(Emit *e, uint32_t bits); /* the kernel asks for this; f
 LV ops_fold(Emit *e, LV v);                       /* bf16 as float, anything else as it is */
 
 /* How a conversion to `to` rounds: as decorated, or as the kernel's float controls have it. */
-Rounding ops_rounding(Emit *e, const SpvInst *i, Comp to);
+IrRounding ops_rounding(Emit *e, const SpvInst *i, IrComp to);
 /* Float arithmetic under the kernel's float controls and the decorations of i (NULL: nothing may be
  * contracted). op: LLVMFAdd, FSub, FMul, FDiv. */
 LV ops_float(Emit *e, const SpvInst *i, LLVMOpcode op, LV x, LV y);
@@ -43,7 +43,7 @@ void glsl450_inst(Emit *e, const SpvInst *i); /* OpExtInst of GLSL.std.450 */
 /* ---- combine.c ------------------------------------------------------------------------------- */
 
 /* What reductions and scans combine with. */
-typedef enum Combine {
+typedef enum EmitCombine {
     COMBINE_IADD,
     COMBINE_FADD,
     COMBINE_IMUL,
@@ -58,10 +58,10 @@ typedef enum Combine {
     COMBINE_OR,
     COMBINE_XOR,
     COMBINE_N
-} Combine;
-LV combine(Emit *e, Combine how, LV x, LV y); /* same types */
-LV combine_identity(Emit *e, Combine how, LT scalar);
-Combine combine_of(uint16_t op); /* of an OpGroup* or OpGroupNonUniform* */
+} EmitCombine;
+LV combine(Emit *e, EmitCombine how, LV x, LV y); /* same types */
+LV combine_identity(Emit *e, EmitCombine how, LT scalar);
+EmitCombine combine_of(uint16_t op); /* of an OpGroup* or OpGroupNonUniform* */
 
 /* clang-format off */
 /* Rows of a table of rules: reductions and scans, all by one function. */

@@ -61,7 +61,7 @@ void ops_inner_product(Emit *e, const SpvInst *i)
 /* The components of an operand, widened. A packed operand has four, its bytes. */
 static uint32_t components(Emit *e, SpvId id, LT to, bool is_signed, LV *out)
 {
-    const Value *v = emit_value(e, id);
+    const EmitValue *v = emit_value(e, id);
     bool packed = v->n == 1;
     uint32_t n = packed ? 4 : MIN(v->n, 16);
     for (uint32_t k = 0; k < n; k++) {

@@ -5,13 +5,13 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-const Pointer *emit_pointer(Emit *e, SpvId id)
+const EmitPointer *emit_pointer(Emit *e, SpvId id)
 {
-    const Value *v = emit_value(e, id);
+    const EmitValue *v = emit_value(e, id);
     if (v->pointer)
         return v->pointer;
     emit_error(e, spv_def(e->module, id), NULL, "the value is used as a pointer and is none");
-    Pointer *p = NEW(e->arena, Pointer);
+    EmitPointer *p = NEW(e->arena, EmitPointer);
     p->at.type = v->type;
     p->base = LLVMConstNull(e->ptr);
     p->affine.group = 1;
@@ -30,9 +30,9 @@ LV pointer_from_address(Emit *e, LV address)
     return LLVMBuildIntToPtr(e->b, address, type, "");
 }
 
-void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
+void emit_pointer_leaves(Emit *e, const EmitPointer *p, LV *leaves)
 {
-    Pointer as = { .storage = p->storage };
+    EmitPointer as = { .storage = p->storage };
     SpvType t = { .kind = SPV_POINTER, .storage = as.storage };
     if (p->builtin || p->descriptors || p->at.rule == LAYOUT_LANES) {
         emit_error(e, NULL, NULL, "a pointer to %s cannot be a value",
@@ -46,16 +46,17 @@ void emit_pointer_leaves(Emit *e, const Pointer *p, LV *leaves)
         leaves[0] = pointer_to_address(e, emit_address(e, p, 0, 1));
         return;
     }
-    Pointer offset = *p;
+    EmitPointer offset = *p;
     offset.base = LLVMConstNull(e->ptr);
     leaves[0] = pointer_to_address(e, p->base);
     leaves[1] = pointer_to_address(e, emit_address(e, &offset, 0, 1));
     leaves[2] = p->limit ? p->limit : ir_int(e->i64, INT64_MAX);
 }
 
-Pointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves, const Affine *affine)
+EmitPointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
+                                 const EmitAffine *affine)
 {
-    Pointer *p = NEW(e->arena, Pointer);
+    EmitPointer *p = NEW(e->arena, EmitPointer);
     p->storage = type->storage;
     p->at = emit_layout(e, type->element, type->storage);
     p->affine.group = 1;
@@ -91,7 +92,7 @@ bool emit_is_chain(Emit *e, const SpvInst *i)
            i->op == SpvOpInBoundsPtrAccessChain;
 }
 
-bool emit_is_checked(const Emit *e, const Pointer *p)
+bool emit_is_checked(const Emit *e, const EmitPointer *p)
 {
     return e->robust && (p->limit || p->descriptors);
 }
@@ -109,7 +110,7 @@ bool emit_is_tame(LV index, int64_t stride)
     return width <= 32 && stride <= TAME_STRIDE;
 }
 
-static void add_uniform(Emit *e, Pointer *p, LV index, int64_t stride)
+static void add_uniform(Emit *e, EmitPointer *p, LV index, int64_t stride)
 {
     int64_t farthest = emit_farthest(stride);
     if (emit_is_checked(e, p) && !emit_is_tame(index, stride))
@@ -123,7 +124,7 @@ static void add_uniform(Emit *e, Pointer *p, LV index, int64_t stride)
     p->offset = p->offset ? LLVMBuildAdd(e->b, p->offset, bytes, "") : bytes;
 }
 
-static void add_index(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride)
+static void add_index(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride)
 {
     if (stride != 0 && emit_is_lanes(index))
         e->target->add_lanes(e, p, index, affine, stride);
@@ -131,7 +132,7 @@ static void add_index(Emit *e, Pointer *p, LV index, Affine affine, int64_t stri
         add_uniform(e, p, index, stride);
 }
 
-void pointer_add_index(Emit *e, Pointer *p, SpvId index, int64_t stride)
+void pointer_add_index(Emit *e, EmitPointer *p, SpvId index, int64_t stride)
 {
     add_index(e, p, emit_leaf(e, index, 0), emit_affine(e, emit_value(e, index), 0), stride);
 }
@@ -156,7 +157,7 @@ static LV clamp_index(Emit *e, LV index, LV count)
 }
 
 /* The number of parts of an object that has no size to check against; NULL if it has one. */
-static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
+static LV parts_to_clamp(Emit *e, const EmitPointer *p, const SpvType *t)
 {
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
     if (p->n_descriptors)
@@ -167,7 +168,7 @@ static LV parts_to_clamp(Emit *e, const Pointer *p, const SpvType *t)
 }
 
 /* Chooses one buffer from an array of them. */
-static void choose_buffer(Emit *e, Pointer *p, LV index)
+static void choose_buffer(Emit *e, EmitPointer *p, LV index)
 {
     LV descriptors = p->descriptors;
     if (e->robust)
@@ -182,16 +183,16 @@ static void choose_buffer(Emit *e, Pointer *p, LV index)
         variable_use_descriptor(e, e->b, p, at);
         return;
     }
-    Pointer table = { .base = descriptors,
-                      .lane_index = index,
-                      .lane_scale = DESCRIPTOR_BYTES,
-                      .affine = { .group = 1 } };
+    EmitPointer table = { .base = descriptors,
+                          .lane_index = index,
+                          .lane_scale = DESCRIPTOR_BYTES,
+                          .affine = { .group = 1 } };
     SpvType word = { .kind = SPV_INT, .bits = 64 };
     p->base = pointer_from_address(e, emit_load_leaf(e, &table, DESCRIPTOR_BASE, &word));
     p->limit = emit_load_leaf(e, &table, DESCRIPTOR_SIZE, &word);
 }
 
-static bool builtin_step(Emit *e, Pointer *p, const SpvInst *i, LV index)
+static bool builtin_step(Emit *e, EmitPointer *p, const SpvInst *i, LV index)
 {
     const SpvType *t = p->at.type, *part = emit_part_type(t, 0);
     if (LLVMIsAConstantInt(index)) {
@@ -209,10 +210,10 @@ static bool builtin_step(Emit *e, Pointer *p, const SpvInst *i, LV index)
     return true;
 }
 
-static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
+static bool step(Emit *e, EmitPointer *p, const SpvInst *i, SpvId id)
 {
     LV index = emit_leaf(e, id, 0);
-    Affine affine = emit_affine(e, emit_value(e, id), 0);
+    EmitAffine affine = emit_affine(e, emit_value(e, id), 0);
     const SpvType *t = p->at.type;
     if (p->builtin)
         return builtin_step(e, p, i, index);
@@ -241,7 +242,7 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
     if (count && (e->robust || LLVMIsAConstantInt(index))) {
         LV clamped = clamp_index(e, index, count);
         if (clamped != index && !LLVMIsAConstantInt(index))
-            affine = (Affine){ .group = 1 };
+            affine = (EmitAffine){ .group = 1 };
         index = clamped;
     }
     uint64_t offset;
@@ -253,7 +254,7 @@ static bool step(Emit *e, Pointer *p, const SpvInst *i, SpvId id)
 
 static void access_chain(Emit *e, const SpvInst *i)
 {
-    Pointer p = *emit_pointer(e, spv_operand(i, 0));
+    EmitPointer p = *emit_pointer(e, spv_operand(i, 0));
     const SpvType *t = spv_type(e->module, i->type),
                   *base = spv_type_of(e->module, spv_operand(i, 0));
     uint32_t k = 1;

@@ -56,9 +56,9 @@ struct EmitTarget {
 
     /* ---- values ---- */
     /* Called when `v` has been computed, in the current block. */
-    void (*defined)(Emit *e, const SpvInst *i, Value *v);
+    void (*defined)(Emit *e, const SpvInst *i, EmitValue *v);
     /* What `v`, which was computed in another block, is in the current one. */
-    const Value *(*elsewhere)(Emit *e, const SpvInst *i, const Value *v);
+    const EmitValue *(*elsewhere)(Emit *e, const SpvInst *i, const EmitValue *v);
     /* The scalar that all active invocations have alike in a <W x T>. NULL without lanes. */
     LV (*uniform)(Emit *e, LV v);
 
@@ -69,29 +69,29 @@ struct EmitTarget {
     LV (*descriptors)(Emit *e, LLVMBuilderRef b, uint32_t slot);
     /* A variable in storage Function or Private: sets its base, and how it is spread over
      * invocations. */
-    void (*own_variable)(Emit *e, const SpvInst *variable, Pointer *p);
+    void (*own_variable)(Emit *e, const SpvInst *variable, EmitPointer *p);
     /* A copy of `size` bytes that an invocation may change: its base and spread. Called in the
      * entry block. */
-    Pointer (*own_copy)(Emit *e, LV from, uint64_t size, uint64_t align);
+    EmitPointer (*own_copy)(Emit *e, LV from, uint64_t size, uint64_t align);
     /* The leaves of an input variable, in the entry block; affine has room for as many. False after
      * reporting. */
-    bool (*builtin)(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+    bool (*builtin)(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);
     /* Fills workgroup memory with zeros, in the entry block, and waits until it is done. */
     void (*zero_shared)(Emit *e, LV base, uint64_t bytes);
     /* Moves p by an index that is <W x T>. NULL without lanes. */
-    void (*add_lanes)(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride);
-    LV (*address)(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-    void (*load)(Emit *e, const Pointer *p, LV *leaves);
-    void (*store)(Emit *e, const Pointer *p, const LV *leaves);
-    LV (*load_leaf)(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
-    void (*store_leaf)(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-    void (*load_opaque)(Emit *e, const Pointer *p, LV *leaves); /* images and samplers */
+    void (*add_lanes)(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride);
+    LV (*address)(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
+    void (*load)(Emit *e, const EmitPointer *p, LV *leaves);
+    void (*store)(Emit *e, const EmitPointer *p, const LV *leaves);
+    LV (*load_leaf)(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
+    void (*store_leaf)(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
+    void (*load_opaque)(Emit *e, const EmitPointer *p, LV *leaves); /* images and samplers */
     void (*copy_sized)(Emit *e, const SpvInst *i);
     /* For a load or store: i1, whether all that it accesses is inside, if several accesses share
      * that test; NULL: the access tests for itself. */
     LV (*inside)(Emit *e, const SpvInst *i);
     /* Prefetches for an OpLoad in a loop with wait queues. */
-    void (*prefetch)(Emit *e, const SpvInst *i, const Pointer *p);
+    void (*prefetch)(Emit *e, const SpvInst *i, const EmitPointer *p);
     /* i1 (or lanes of it): whether a generic address points to workgroup memory, or to an
      * invocation's own. */
     void (*memory_of)(Emit *e, LV address, LV *shared, LV *own);

@@ -183,7 +183,7 @@ uint32_t emit_scalar_bytes(Emit *e, const SpvType *t)
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-static uint64_t vector_bytes(Emit *e, const Layout *l)
+static uint64_t vector_bytes(Emit *e, const EmitLayout *l)
 {
     const SpvType *t = l->type;
     uint32_t size = emit_scalar_bytes(e, t->element);
@@ -195,16 +195,16 @@ static uint64_t vector_bytes(Emit *e, const Layout *l)
 }
 
 /* A structure of OpenCL C without gaps between its members. */
-static bool is_packed(Emit *e, const Layout *l)
+static bool is_packed(Emit *e, const EmitLayout *l)
 {
     return l->rule == LAYOUT_OPENCL &&
            spv_has_decoration(e->module, l->type->id, -1, SpvDecorationCPacked);
 }
 
-uint64_t emit_layout_align(Emit *e, const Layout *l)
+uint64_t emit_layout_align(Emit *e, const EmitLayout *l)
 {
     const SpvType *t = l->type;
-    Layout part = *l;
+    EmitLayout part = *l;
     uint64_t align = 1;
     switch (t->kind) {
     case SPV_VECTOR:
@@ -226,13 +226,13 @@ uint64_t emit_layout_align(Emit *e, const Layout *l)
     }
 }
 
-uint64_t emit_layout_stride(Emit *e, const Layout *l)
+uint64_t emit_layout_stride(Emit *e, const EmitLayout *l)
 {
     const SpvType *t = l->type;
     bool explicit_ = l->rule == LAYOUT_EXPLICIT;
     if (t->kind == SPV_VECTOR)
         return l->component_stride ? l->component_stride : emit_scalar_bytes(e, t->element);
-    Layout part = *l;
+    EmitLayout part = *l;
     part.type = t->element;
     if (t->kind == SPV_MATRIX && explicit_ && l->matrix_stride)
         return l->row_major ? emit_scalar_bytes(e, t->element->element) : l->matrix_stride;
@@ -241,10 +241,10 @@ uint64_t emit_layout_stride(Emit *e, const Layout *l)
     return align_up(emit_layout_size(e, &part), emit_layout_align(e, &part));
 }
 
-static Layout member_layout(const Layout *l, uint32_t k)
+static EmitLayout member_layout(const EmitLayout *l, uint32_t k)
 {
     const SpvType *t = l->type;
-    Layout part = { .type = t->members[k], .rule = l->rule };
+    EmitLayout part = { .type = t->members[k], .rule = l->rule };
     if (l->rule == LAYOUT_EXPLICIT && t->matrix_strides)
         part.matrix_stride = t->matrix_strides[k];
     if (l->rule == LAYOUT_EXPLICIT && t->row_major)
@@ -253,7 +253,7 @@ static Layout member_layout(const Layout *l, uint32_t k)
 }
 
 /* The offset of member k of a struct; for k == count, the end of the last member. */
-static uint64_t member_offset(Emit *e, const Layout *l, uint32_t k)
+static uint64_t member_offset(Emit *e, const EmitLayout *l, uint32_t k)
 {
     const SpvType *t = l->type;
     uint64_t at = 0, end = 0;
@@ -263,7 +263,7 @@ static uint64_t member_offset(Emit *e, const Layout *l, uint32_t k)
             return t->offsets[m];
         if (placed && k < t->count)
             continue;
-        Layout part = member_layout(l, m);
+        EmitLayout part = member_layout(l, m);
         uint64_t own = is_packed(e, l) ? 1 : emit_layout_align(e, &part);
         at = placed ? t->offsets[m] : align_up(at, own);
         if (m == k)
@@ -274,10 +274,10 @@ static uint64_t member_offset(Emit *e, const Layout *l, uint32_t k)
     return end;
 }
 
-uint64_t emit_layout_size(Emit *e, const Layout *l)
+uint64_t emit_layout_size(Emit *e, const EmitLayout *l)
 {
     const SpvType *t = l->type;
-    Layout part;
+    EmitLayout part;
     uint64_t offset;
     switch (t->kind) {
     case SPV_VECTOR: return vector_bytes(e, l);
@@ -302,14 +302,14 @@ uint64_t emit_layout_size(Emit *e, const Layout *l)
     }
 }
 
-Layout emit_layout_part(Emit *e, const Layout *l, uint32_t index, uint64_t *offset)
+EmitLayout emit_layout_part(Emit *e, const EmitLayout *l, uint32_t index, uint64_t *offset)
 {
     const SpvType *t = l->type;
     if (t->kind == SPV_STRUCT) {
         *offset = member_offset(e, l, index);
         return member_layout(l, index);
     }
-    Layout part = *l;
+    EmitLayout part = *l;
     *offset = index * emit_layout_stride(e, l);
     part.type = t->element;
     part.component_stride = 0;

@@ -9,11 +9,11 @@
 #include "llvm/ir.h"
 
 typedef struct Entry {
-    Value *value;
+    EmitValue *value;
     uint32_t block; /* position in Cfg of the block that defined it; UINT32_MAX: valid everywhere */
 } Entry;
 
-struct Values {
+struct EmitValues {
     Entry *entries;
     uint32_t n;
     uint32_t depth;
@@ -21,25 +21,25 @@ struct Values {
 
 void value_begin(Emit *e)
 {
-    e->values = NEW(e->arena, struct Values);
+    e->values = NEW(e->arena, struct EmitValues);
     e->values->n = e->module->bound;
     e->values->entries = NEW_ARRAY(e->arena, Entry, e->module->bound);
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-Value *emit_new_value(Emit *e, const SpvType *t)
+EmitValue *emit_new_value(Emit *e, const SpvType *t)
 {
-    Value *v = NEW(e->arena, Value);
+    EmitValue *v = NEW(e->arena, EmitValue);
     v->type = t;
     v->n = t ? emit_n_leaves(e, t) : 0;
     v->leaf = NEW_ARRAY(e->arena, LV, v->n ? v->n : 1);
     return v;
 }
 
-static Value *zero_value(Emit *e, const SpvType *t)
+static EmitValue *zero_value(Emit *e, const SpvType *t)
 {
-    Value *v = emit_new_value(e, t);
+    EmitValue *v = emit_new_value(e, t);
     for (uint32_t k = 0; k < v->n; k++)
         v->leaf[k] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, t, k)));
     return v;
@@ -57,18 +57,18 @@ static LV scalar_constant(Emit *e, const SpvInst *i, const SpvType *t)
     return t->kind == SPV_FLOAT && type != e->i8 ? LLVMConstBitCast(v, type) : v;
 }
 
-static Value *constant(Emit *e, const SpvInst *i, const SpvType *t);
+static EmitValue *constant(Emit *e, const SpvInst *i, const SpvType *t);
 
-static Value *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
+static EmitValue *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
 {
-    Value *v = zero_value(e, t);
+    EmitValue *v = zero_value(e, t);
     uint32_t at = 0, n = spv_n_operands(i);
     bool replicate = i->op == SpvOpConstantCompositeReplicateEXT ||
                      i->op == SpvOpSpecConstantCompositeReplicateEXT;
     uint32_t parts = replicate ? t->count : n;
     for (uint32_t k = 0; k < parts && n; k++) {
         SpvId part_id = spv_operand(i, replicate ? 0 : k);
-        const Value *part = emit_value(e, part_id);
+        const EmitValue *part = emit_value(e, part_id);
         for (uint32_t j = 0; j < part->n && at < v->n; j++)
             v->leaf[at++] = emit_leaf(e, part_id, j);
     }
@@ -76,9 +76,9 @@ static Value *composite_constant(Emit *e, const SpvInst *i, const SpvType *t)
 }
 
 /* The value of a constant; NULL if the instruction is not one. */
-static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
+static EmitValue *constant(Emit *e, const SpvInst *i, const SpvType *t)
 {
-    Value *v;
+    EmitValue *v;
     switch (i->op) {
     case SpvOpConstantTrue:
     case SpvOpSpecConstantTrue:
@@ -105,25 +105,25 @@ static Value *constant(Emit *e, const SpvInst *i, const SpvType *t)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-Value *emit_with_pointer(Emit *e, Value *v)
+EmitValue *emit_with_pointer(Emit *e, EmitValue *v)
 {
     if (v->type && v->type->kind == SPV_POINTER && !v->pointer)
         v->pointer = pointer_from_leaves(e, v->type, v->leaf, v->affine);
     return v;
 }
 
-const Value *emit_again(Emit *e, const SpvInst *i)
+const EmitValue *emit_again(Emit *e, const SpvInst *i)
 {
     Entry *n = &e->values->entries[i->id], first = *n;
     emit_inst(e, i);
-    const Value *v = n->value;
+    const EmitValue *v = n->value;
     *n = first;
     return v;
 }
 
-const Value *emit_value(Emit *e, SpvId id)
+const EmitValue *emit_value(Emit *e, SpvId id)
 {
-    struct Values *vs = e->values;
+    struct EmitValues *vs = e->values;
     SpvInst *i = id < vs->n ? spv_def(e->module, id) : NULL;
     if (!i) {
         emit_error(e, NULL, NULL, "%%%u is used but not defined", id);
@@ -166,18 +166,18 @@ const Value *emit_value(Emit *e, SpvId id)
     return n->value;
 }
 
-Affine emit_affine(Emit *e, const Value *v, uint32_t k)
+EmitAffine emit_affine(Emit *e, const EmitValue *v, uint32_t k)
 {
     if (v->affine && k < v->n)
         return v->affine[k];
     if (k < v->n && v->leaf[k] && !emit_is_lanes(v->leaf[k]))
-        return (Affine){ .first = { v->leaf[k] }, .group = e->W };
-    return (Affine){ .group = 1 };
+        return (EmitAffine){ .first = { v->leaf[k] }, .group = e->W };
+    return (EmitAffine){ .group = 1 };
 }
 
 LV emit_leaf(Emit *e, SpvId id, uint32_t k)
 {
-    const Value *v = emit_value(e, id);
+    const EmitValue *v = emit_value(e, id);
     if (v->pointer && k < v->n && !v->leaf[0]) {
         LV leaves[3];
         emit_pointer_leaves(e, v->pointer, leaves);
@@ -190,7 +190,7 @@ LV emit_leaf(Emit *e, SpvId id, uint32_t k)
     return ir_int(e->i32, 0);
 }
 
-static void define(Emit *e, const SpvInst *i, Value *v)
+static void define(Emit *e, const SpvInst *i, EmitValue *v)
 {
     e->values->entries[i->id] = (Entry){ v, e->position };
     e->target->defined(e, i, v);
@@ -200,7 +200,7 @@ static void define(Emit *e, const SpvInst *i, Value *v)
 void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    Value *v = emit_new_value(e, t);
+    EmitValue *v = emit_new_value(e, t);
     if (n != v->n)
         emit_error(e, i, NULL, "the result has %u components where its type has %u", n, v->n);
     for (uint32_t k = 0; k < v->n; k++)
@@ -212,10 +212,11 @@ void emit_set(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n)
 
 void emit_set1(Emit *e, const SpvInst *i, LV leaf) { emit_set(e, i, &leaf, 1); }
 
-void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n, const Affine *affine)
+void emit_set_affine(Emit *e, const SpvInst *i, const LV *leaves, uint32_t n,
+                     const EmitAffine *affine)
 {
-    Value *v = emit_new_value(e, spv_type(e->module, i->type));
-    v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+    EmitValue *v = emit_new_value(e, spv_type(e->module, i->type));
+    v->affine = NEW_ARRAY(e->arena, EmitAffine, v->n);
     for (uint32_t k = 0; k < v->n && k < n; k++) {
         v->leaf[k] = leaves[k];
         v->affine[k] = affine[k];
@@ -232,9 +233,9 @@ void emit_set_parameter(Emit *e, const SpvInst *i, const LV *leaves)
     emit_with_pointer(e, n->value);
 }
 
-void emit_set_pointer(Emit *e, const SpvInst *i, const Pointer *p)
+void emit_set_pointer(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
-    Value *v = emit_new_value(e, spv_type(e->module, i->type));
+    EmitValue *v = emit_new_value(e, spv_type(e->module, i->type));
     v->pointer = arena_copy(e->arena, p, sizeof *p);
     if (!emit_is_chain(e, i) && i->op != SpvOpVariable)
         emit_pointer_leaves(e, p, v->leaf);
@@ -263,14 +264,14 @@ void emit_each_leaf(Emit *e, const SpvInst *i, uint32_t first_operand, uint32_t 
 
 typedef struct Leaves {
     LV *leaf;
-    Affine *affine;
+    EmitAffine *affine;
     uint32_t n, cap;
 } Leaves;
 
 static Leaves new_leaves(Emit *e, uint32_t cap)
 {
     return (Leaves){ NEW_ARRAY(e->arena, LV, cap ? cap : 1),
-                     NEW_ARRAY(e->arena, Affine, cap ? cap : 1), 0, cap };
+                     NEW_ARRAY(e->arena, EmitAffine, cap ? cap : 1), 0, cap };
 }
 
 static void add_leaf(Emit *e, Leaves *l, SpvId id, uint32_t k)
@@ -296,13 +297,13 @@ static uint32_t result_leaves(Emit *e, const SpvInst *i)
 static void undef(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
-    Value *v = zero_value(e, t);
+    EmitValue *v = zero_value(e, t);
     emit_set(e, i, v->leaf, v->n);
 }
 
 static void copy_object(Emit *e, const SpvInst *i)
 {
-    const Value *v = emit_value(e, spv_operand(i, 0));
+    const EmitValue *v = emit_value(e, spv_operand(i, 0));
     if (v->pointer) {
         emit_set_pointer(e, i, v->pointer);
         return;
@@ -361,7 +362,7 @@ static void composite_extract(Emit *e, const SpvInst *i)
 static void composite_insert(Emit *e, const SpvInst *i)
 {
     SpvId object = spv_operand(i, 0), id = spv_operand(i, 1);
-    const Value *v = emit_value(e, id);
+    const EmitValue *v = emit_value(e, id);
     uint32_t leaf;
     const SpvType *t = follow(e, i, v->type, 2, &leaf);
     uint32_t n = t ? emit_n_leaves(e, t) : 0;
@@ -391,7 +392,7 @@ static void vector_shuffle(Emit *e, const SpvInst *i)
 
 static void vector_extract_dynamic(Emit *e, const SpvInst *i)
 {
-    const Value *v = emit_value(e, spv_operand(i, 0));
+    const EmitValue *v = emit_value(e, spv_operand(i, 0));
     LV index = emit_leaf(e, spv_operand(i, 1), 0);
     LV result = emit_leaf(e, spv_operand(i, 0), 0);
     for (uint32_t k = 1; k < v->n; k++) {
@@ -407,7 +408,7 @@ static void vector_extract_dynamic(Emit *e, const SpvInst *i)
 
 static void vector_insert_dynamic(Emit *e, const SpvInst *i)
 {
-    const Value *v = emit_value(e, spv_operand(i, 0));
+    const EmitValue *v = emit_value(e, spv_operand(i, 0));
     LV index = emit_leaf(e, spv_operand(i, 2), 0);
     LV *result = NEW_ARRAY(e->arena, LV, v->n ? v->n : 1);
     for (uint32_t k = 0; k < v->n; k++) {

@@ -8,14 +8,14 @@
 #include "emit/internal.h"
 #include "llvm/ir.h"
 
-struct Variables {
+struct EmitVariables {
     uint32_t *slot;          /* by variable: 1 + number in e->slots */
     uint64_t *shared;        /* by workgroup variable: 1 + offset */
     uint8_t *escapes, *used; /* by variable */
-    Input *input;            /* by variable */
+    EmitInput *input;        /* by variable */
 };
 
-static LayoutRule rule_of(const Emit *e, uint32_t storage)
+static EmitLayoutRule rule_of(const Emit *e, uint32_t storage)
 {
     bool kernel = e->entry->model == SpvExecutionModelKernel;
     switch (storage) {
@@ -25,9 +25,9 @@ static LayoutRule rule_of(const Emit *e, uint32_t storage)
     }
 }
 
-Layout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage)
+EmitLayout emit_layout(Emit *e, const SpvType *pointee, uint32_t storage)
 {
-    return (Layout){ .type = pointee, .rule = rule_of(e, storage) };
+    return (EmitLayout){ .type = pointee, .rule = rule_of(e, storage) };
 }
 
 /* ---- what exists ----------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static bool is_image(Emit *e, const SpvType *t)
 
 static void add_shared(Emit *e, const SpvInst *variable, const SpvType *pointee)
 {
-    Layout l = emit_layout(e, pointee, SpvStorageClassWorkgroup);
+    EmitLayout l = emit_layout(e, pointee, SpvStorageClassWorkgroup);
     uint64_t size = emit_layout_size(e, &l), at = align_up(e->shared_bytes, 64);
     if (spv_has_decoration(e->module, variable->id, -1, SpvDecorationAliased))
         at = 0;
@@ -137,19 +137,19 @@ static void find_uses(Emit *e, const SpvFunction *f)
 
 bool variables_begin(Emit *e)
 {
-    struct Variables *m = e->variables = NEW(e->arena, struct Variables);
+    struct EmitVariables *m = e->variables = NEW(e->arena, struct EmitVariables);
     m->slot = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     m->shared = NEW_ARRAY(e->arena, uint64_t, e->module->bound);
     m->escapes = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     m->used = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
-    m->input = NEW_ARRAY(e->arena, Input, e->module->bound);
+    m->input = NEW_ARRAY(e->arena, EmitInput, e->module->bound);
     for (const SpvFunction *f = e->module->functions; f; f = f->next)
         find_uses(e, f);
     for (SpvInst *i = e->module->globals.first; i && !e->failed; i = i->next) {
         const SpvType *t = i->op == SpvOpVariable ? spv_type(e->module, i->type) : NULL;
         if (!t || t->kind != SPV_POINTER || !t->element || !m->used[i->id])
             continue;
-        Layout l = emit_layout(e, t->element, t->storage);
+        EmitLayout l = emit_layout(e, t->element, t->storage);
         if (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform ||
             is_image(e, t->element))
             add_slot(e, i, t->element);
@@ -164,12 +164,12 @@ bool variables_begin(Emit *e)
 void variables_begin_called(Emit *e)
 {
     e->variables = arena_copy(e->arena, e->caller->variables, sizeof *e->variables);
-    e->variables->input = NEW_ARRAY(e->arena, Input, e->module->bound);
+    e->variables->input = NEW_ARRAY(e->arena, EmitInput, e->module->bound);
 }
 
 bool emit_escapes(const Emit *e, SpvId variable) { return e->variables->escapes[variable]; }
 
-const Input *variable_input(Emit *e, SpvId variable) { return &e->variables->input[variable]; }
+const EmitInput *variable_input(Emit *e, SpvId variable) { return &e->variables->input[variable]; }
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -181,7 +181,7 @@ static LV invariant_load(Emit *e, LLVMBuilderRef b, LT type, LV address)
     return v;
 }
 
-void variable_use_descriptor(Emit *e, LLVMBuilderRef b, Pointer *p, LV descriptor)
+void variable_use_descriptor(Emit *e, LLVMBuilderRef b, EmitPointer *p, LV descriptor)
 {
     p->base = invariant_load(e, b, e->ptr, descriptor);
     p->limit = invariant_load(e, b, e->i64, ir_at(b, descriptor, ir_int(e->i64, DESCRIPTOR_SIZE)));
@@ -207,7 +207,7 @@ static LV descriptors_of(Emit *e, LLVMBuilderRef b, uint32_t slot)
     return invariant_load(e, b, e->ptr, LLVMBuildGEP2(b, e->ptr, slots, &number, 1, ""));
 }
 
-static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
+static void buffer_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
     LLVMBuilderRef b = e->entry_b;
     uint32_t slot = e->variables->slot[variable->id] - 1;
@@ -223,7 +223,7 @@ static void buffer_variable(Emit *e, Pointer *p, const SpvInst *variable)
         variable_use_descriptor(e, b, p, descriptors);
 }
 
-static void shared_variable(Emit *e, Pointer *p, const SpvInst *variable)
+static void shared_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
     LV shared = e->target->given(e, e->entry_b, EMIT_GIVEN_SHARED);
     p->base = ir_at(e->entry_b, shared, ir_int(e->i64, e->variables->shared[variable->id] - 1));
@@ -232,12 +232,12 @@ static void shared_variable(Emit *e, Pointer *p, const SpvInst *variable)
         e->target->zero_shared(e, p->base, emit_layout_size(e, &p->at));
 }
 
-static void input_variable(Emit *e, Pointer *p, const SpvInst *variable)
+static void input_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
-    Input *b = &e->variables->input[variable->id];
+    EmitInput *b = &e->variables->input[variable->id];
     b->n = emit_n_leaves(e, p->at.type);
     b->leaves = NEW_ARRAY(e->arena, LV, b->n + 1);
-    b->affine = NEW_ARRAY(e->arena, Affine, b->n + 1);
+    b->affine = NEW_ARRAY(e->arena, EmitAffine, b->n + 1);
     p->builtin = true;
     if (!e->target->builtin(e, variable, b->leaves, b->affine, b->n))
         for (uint32_t k = 0; k < b->n; k++)
@@ -245,9 +245,9 @@ static void input_variable(Emit *e, Pointer *p, const SpvInst *variable)
 }
 
 /* Stores a variable's initialiser, for all lanes. */
-static void initialise(Emit *e, const Pointer *p, SpvId initialiser)
+static void initialise(Emit *e, const EmitPointer *p, SpvId initialiser)
 {
-    const Value *v = emit_value(e, initialiser);
+    const EmitValue *v = emit_value(e, initialiser);
     LV mask = e->mask;
     e->mask = NULL;
     if (v->n && !v->pointer)
@@ -255,9 +255,9 @@ static void initialise(Emit *e, const Pointer *p, SpvId initialiser)
     e->mask = mask;
 }
 
-Pointer *variable_pointer(Emit *e, const SpvInst *variable)
+EmitPointer *variable_pointer(Emit *e, const SpvInst *variable)
 {
-    Pointer *p = NEW(e->arena, Pointer);
+    EmitPointer *p = NEW(e->arena, EmitPointer);
     const SpvType *t = spv_type(e->module, variable->type);
     p->storage = t->storage;
     p->variable = variable->id;

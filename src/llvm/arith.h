@@ -52,13 +52,13 @@ LLVMValueRef arith_towards_zero(LLVMBuilderRef b, LLVMOpcode op, LLVMValueRef x,
 
 /* ---- convert.c ------------------------------------------------------------------------------- */
 
-typedef enum Rounding { ROUND_NEAREST, ROUND_ZERO, ROUND_UP, ROUND_DOWN } Rounding;
+typedef enum IrRounding { ROUND_NEAREST, ROUND_ZERO, ROUND_UP, ROUND_DOWN } IrRounding;
 
 /* x holds elements of `from` as comp_type says. Integers to integers extend by `from`'s signedness;
  * `saturate` clamps to the range of `to` (floats: to the largest finite, for fp8 only). Floats to
  * integers drop the fraction, or round as told by `rounding` where it is not ROUND_NEAREST. */
-LLVMValueRef arith_convert(LLVMBuilderRef b, LLVMValueRef x, Comp from, Comp to, Rounding rounding,
-                           bool saturate);
+LLVMValueRef arith_convert(LLVMBuilderRef b, LLVMValueRef x, IrComp from, IrComp to,
+                           IrRounding rounding, bool saturate);
 /* Rounded to f16's precision and range, denormals flushed: OpQuantizeToF16. x is float. */
 LLVMValueRef arith_quantize_f16(LLVMBuilderRef b, LLVMValueRef x);
 

@@ -21,37 +21,37 @@ static const struct CompInfo {
     [COMP_U64] = { "u64", 8, false, false },
 };
 
-Comp comp_of(const SpvType *t)
+IrComp comp_of(const SpvType *t)
 {
-    static const Comp floats[] = { [SPV_BF16] = COMP_BF16, [SPV_E4M3] = COMP_E4M3,
-                                   [SPV_E5M2] = COMP_E5M2, [SPV_E2M1] = COMP_E2M1,
-                                   [SPV_E3M2] = COMP_E3M2, [SPV_E2M3] = COMP_E2M3,
-                                   [SPV_E8M0] = COMP_E8M0, [SPV_MXINT8] = COMP_MXINT8 };
+    static const IrComp floats[] = { [SPV_BF16] = COMP_BF16, [SPV_E4M3] = COMP_E4M3,
+                                     [SPV_E5M2] = COMP_E5M2, [SPV_E2M1] = COMP_E2M1,
+                                     [SPV_E3M2] = COMP_E3M2, [SPV_E2M3] = COMP_E2M3,
+                                     [SPV_E8M0] = COMP_E8M0, [SPV_MXINT8] = COMP_MXINT8 };
     if (t->kind == SPV_FLOAT)
         return spv_float_info(t->format) ? floats[t->format]
                : t->bits == 16           ? COMP_F16
                : t->bits == 64           ? COMP_F64
                                          : COMP_F32;
-    Comp u = t->bits == 8    ? COMP_U8
-             : t->bits == 16 ? COMP_U16
-             : t->bits == 64 ? COMP_U64
-                             : COMP_U32;
+    IrComp u = t->bits == 8    ? COMP_U8
+               : t->bits == 16 ? COMP_U16
+               : t->bits == 64 ? COMP_U64
+                               : COMP_U32;
     return comp_with_sign(u, t->is_signed);
 }
 
-uint32_t comp_bytes(Comp c) { return comps[c].bytes; }
-bool comp_is_float(Comp c) { return comps[c].is_float; }
-bool comp_is_arithmetic(Comp c) { return c < COMP_E2M1 || c > COMP_MXINT8; }
-bool comp_is_signed(Comp c) { return comps[c].is_signed; }
-const char *comp_name(Comp c) { return comps[c].name; }
+uint32_t comp_bytes(IrComp c) { return comps[c].bytes; }
+bool comp_is_float(IrComp c) { return comps[c].is_float; }
+bool comp_is_arithmetic(IrComp c) { return c < COMP_E2M1 || c > COMP_MXINT8; }
+bool comp_is_signed(IrComp c) { return comps[c].is_signed; }
+const char *comp_name(IrComp c) { return comps[c].name; }
 
-Comp comp_with_sign(Comp c, bool is_signed)
+IrComp comp_with_sign(IrComp c, bool is_signed)
 {
     /* signed and unsigned are side by side */
-    return c < COMP_S8 ? c : (Comp)(((c - COMP_S8) & ~1) + (is_signed ? COMP_S8 : COMP_U8));
+    return c < COMP_S8 ? c : (IrComp)(((c - COMP_S8) & ~1) + (is_signed ? COMP_S8 : COMP_U8));
 }
 
-LLVMTypeRef comp_type(LLVMContextRef cx, Comp c)
+LLVMTypeRef comp_type(LLVMContextRef cx, IrComp c)
 {
     switch (c) {
     case COMP_F16: return LLVMHalfTypeInContext(cx);

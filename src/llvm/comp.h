@@ -9,7 +9,7 @@
 
 #include <llvm-c/Core.h>
 
-typedef enum Comp {
+typedef enum IrComp {
     COMP_F16,
     COMP_BF16,
     COMP_F32,
@@ -31,17 +31,17 @@ typedef enum Comp {
     COMP_S64,
     COMP_U64,
     COMP_COUNT
-} Comp;
-Comp comp_of(const SpvType *scalar); /* of an int or float type */
-uint32_t comp_bytes(Comp c);
-bool comp_is_float(Comp c);
-bool comp_is_arithmetic(Comp c); /* others are only converted from */
-bool comp_is_signed(Comp c);
+} IrComp;
+IrComp comp_of(const SpvType *scalar); /* of an int or float type */
+uint32_t comp_bytes(IrComp c);
+bool comp_is_float(IrComp c);
+bool comp_is_arithmetic(IrComp c); /* others are only converted from */
+bool comp_is_signed(IrComp c);
 /* An integer type read as signed or unsigned, which instructions and their operand flags decide
  * rather than types; other types stay as they are. */
-Comp comp_with_sign(Comp c, bool is_signed);
-const char *comp_name(Comp c); /* "f16" */
+IrComp comp_with_sign(IrComp c, bool is_signed);
+const char *comp_name(IrComp c); /* "f16" */
 /* The LLVM type of a component; smaller than 16 bits: i8. */
-LLVMTypeRef comp_type(LLVMContextRef cx, Comp c);
+LLVMTypeRef comp_type(LLVMContextRef cx, IrComp c);
 
 #endif

@@ -63,7 +63,7 @@ typedef struct Tiny {
     unsigned bits, mantissa, bias, max, overflow, nan;
 } Tiny;
 
-static Tiny tiny(Comp c)
+static Tiny tiny(IrComp c)
 {
     switch (c) {
     case COMP_E4M3: return (Tiny){ 8, 3, 7, 0x7e, 0x7f, 0x7f };
@@ -77,7 +77,7 @@ static Tiny tiny(Comp c)
 /* Finite codes: the bits moved to a float's place, the bias made up for. Denormals have no leading
  * one: they get it from an exponent more, and lose it by a subtraction. (A multiplication would do
  * for all, but takes Intel's machines 150 cycles where its operand is a float's denormal.) */
-static Val widen_tiny(LLVMBuilderRef b, Val x, Comp c)
+static Val widen_tiny(LLVMBuilderRef b, Val x, IrComp c)
 {
     Tiny f = tiny(c);
     unsigned sign_bit = 1u << (f.bits - 1);
@@ -114,7 +114,7 @@ static Val widen_mxint8(LLVMBuilderRef b, Val x)
 
 /* To nearest even. Normal results are rounded in the float's bits; below the normal range adding
  * 2^(23 + exponent of the least denormal) has the machine round. */
-static Val narrow_tiny(LLVMBuilderRef b, Val x, Comp c, bool saturate)
+static Val narrow_tiny(LLVMBuilderRef b, Val x, IrComp c, bool saturate)
 {
     Tiny f = tiny(c);
     unsigned drop = 23 - f.mantissa;
@@ -169,7 +169,7 @@ static Val sticky_float(LLVMBuilderRef b, Val x)
 /* ---- float to float -------------------------------------------------------------------------- */
 
 /* To float, or double where it is one. Exact. */
-static Val widen_float(LLVMBuilderRef b, Val x, Comp from)
+static Val widen_float(LLVMBuilderRef b, Val x, IrComp from)
 {
     switch (from) {
     case COMP_F16: return LLVMBuildFPExt(b, x, floats(x), "");
@@ -183,7 +183,7 @@ static Val widen_float(LLVMBuilderRef b, Val x, Comp from)
 }
 
 /* x is float or double. To nearest even. */
-static Val narrow_float(LLVMBuilderRef b, Val x, Comp to, bool saturate)
+static Val narrow_float(LLVMBuilderRef b, Val x, IrComp to, bool saturate)
 {
     LLVMTypeRef t = type_like(x, comp_type(context_of(x), to));
     if (to == COMP_F64)
@@ -198,7 +198,7 @@ static Val narrow_float(LLVMBuilderRef b, Val x, Comp to, bool saturate)
 }
 
 /* Steps `r`, x rounded to nearest in `to`, by one unit where it lies on the wrong side of x. */
-static Val directed(LLVMBuilderRef b, Val x, Val r, Comp to, Rounding rounding)
+static Val directed(LLVMBuilderRef b, Val x, Val r, IrComp to, IrRounding rounding)
 {
     Val back = widen_float(b, r, to);
     if (is_double(x) && !is_double(back))
@@ -234,7 +234,7 @@ static Val truncate_bf16(LLVMBuilderRef b, Val x)
     return bitcast(b, i, type_like(x, LLVMBFloatTypeInContext(context_of(x))));
 }
 
-static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+static Val float_to_float(LLVMBuilderRef b, Val x, IrComp from, IrComp to, IrRounding rounding,
                           bool saturate)
 {
     x = widen_float(b, x, from);
@@ -248,7 +248,7 @@ static Val float_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding 
 
 /* ---- float to integer ------------------------------------------------------------------------ */
 
-static Val float_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+static Val float_to_int(LLVMBuilderRef b, Val x, IrComp from, IrComp to, IrRounding rounding,
                         bool saturate)
 {
     x = widen_float(b, x, from);
@@ -295,7 +295,7 @@ static Val leading_bits(LLVMBuilderRef b, Val magnitude, unsigned keep, bool sti
 
 /* Integers wider than the format's precision, rounded otherwise than by the machine: through the
  * exact double of up to 32 bits, or of 50 leading bits with the rest or'ed in. */
-static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding)
+static Val int_to_float_slow(LLVMBuilderRef b, Val x, IrComp from, IrComp to, IrRounding rounding)
 {
     bool is_signed = comp_is_signed(from);
     LLVMTypeRef f64 = LLVMDoubleTypeInContext(context_of(x));
@@ -330,7 +330,7 @@ static Val int_to_float_slow(LLVMBuilderRef b, Val x, Comp from, Comp to, Roundi
 
 /* f16 and the 8-bit formats overflow before float loses a bit that matters to them; bf16 does
  * not. */
-static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding,
+static Val int_to_float(LLVMBuilderRef b, Val x, IrComp from, IrComp to, IrRounding rounding,
                         bool saturate)
 {
     LLVMContextRef cx = context_of(x);
@@ -346,7 +346,7 @@ static Val int_to_float(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding ro
 
 /* ---- integer to integer ---------------------------------------------------------------------- */
 
-static Val int_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, bool saturate)
+static Val int_to_int(LLVMBuilderRef b, Val x, IrComp from, IrComp to, bool saturate)
 {
     unsigned n = comp_bytes(to) * 8, w = comp_bytes(from) * 8;
     bool from_signed = comp_is_signed(from), to_signed = comp_is_signed(to);
@@ -363,7 +363,8 @@ static Val int_to_int(LLVMBuilderRef b, Val x, Comp from, Comp to, bool saturate
     return arith_resize(b, x, LLVMIntTypeInContext(context_of(x), n), from_signed);
 }
 
-Val arith_convert(LLVMBuilderRef b, Val x, Comp from, Comp to, Rounding rounding, bool saturate)
+Val arith_convert(LLVMBuilderRef b, Val x, IrComp from, IrComp to, IrRounding rounding,
+                  bool saturate)
 {
     if (from == to)
         return x;

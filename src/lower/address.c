@@ -38,7 +38,7 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
 
 /* The memory operands of an access to one pointee: those of the instruction, its alignment that
  * of a component. */
-static void take_memory(Address *a, const SpvInst *i, uint32_t at)
+static void take_memory(LowerAddress *a, const SpvInst *i, uint32_t at)
 {
     const SpvType *scalar = a->pointee->element ? a->pointee->element : a->pointee;
     SpvOperand o;
@@ -55,13 +55,14 @@ static void take_memory(Address *a, const SpvInst *i, uint32_t at)
         a->memory[1] = (uint32_t)MIN(scalar->size, a->memory[1]);
 }
 
-bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory, Address *out)
+bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
+                     LowerAddress *out)
 {
     const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
-    *out = (Address){ .inst = i,
-                      .chain = find_chain(l, spv_operand(i, 0)),
-                      .element = element,
-                      .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
+    *out = (LowerAddress){ .inst = i,
+                           .chain = find_chain(l, spv_operand(i, 0)),
+                           .element = element,
+                           .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
     if (!out->chain || !out->pointee || !out->pointee->size)
         return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
     out->last = spv_operand(out->chain, spv_n_operands(out->chain) - 1);
@@ -70,7 +71,7 @@ bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memo
     return true;
 }
 
-bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
+bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out)
 {
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
     uint32_t at = store ? 2 : 1, n = spv_n_operands(i);
@@ -92,7 +93,7 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out)
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number)
+SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
 {
     const SpvInst *c = a->chain;
     const SpvType *index = spv_type_of(l->m, a->last);
@@ -109,14 +110,14 @@ SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number)
     return build(l, at, SpvOpAccessChain, c->type, operands, n);
 }
 
-static SpvId load(Lower *l, SpvInst *at, const Address *a, SpvId number)
+static SpvId load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
 {
     uint32_t operands[5] = { address_pointer(l, at, a, number) };
     memcpy(operands + 1, a->memory, sizeof a->memory);
     return build(l, at, SpvOpLoad, a->pointee->id, operands, 1 + a->n_memory);
 }
 
-static void store(Lower *l, SpvInst *at, const Address *a, SpvId number, SpvId value)
+static void store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId value)
 {
     uint32_t operands[6] = { address_pointer(l, at, a, number), value };
     memcpy(operands + 2, a->memory, sizeof a->memory);
@@ -146,13 +147,13 @@ static SpvId component(Lower *l, SpvInst *at, SpvId type, uint32_t n, SpvId vect
                : BUILD(l, at, SpvOpVectorExtractDynamic, type, vector, number);
 }
 
-uint32_t address_packed(const Address *a)
+uint32_t address_packed(const LowerAddress *a)
 {
     return (uint32_t)MAX(a->pointee->size / a->element->size, 1);
 }
 
 /* Element `number` of a wider pointee: by way of words of 32 bits where it holds more than four. */
-static SpvId unpack(Lower *l, SpvInst *at, const Address *a, SpvId value, SpvId number)
+static SpvId unpack(Lower *l, SpvInst *at, const LowerAddress *a, SpvId value, SpvId number)
 {
     uint32_t n = address_packed(a), words = 1;
     if (n > 4) {
@@ -167,7 +168,7 @@ static SpvId unpack(Lower *l, SpvInst *at, const Address *a, SpvId value, SpvId 
     return component(l, at, a->element->id, n, value, number);
 }
 
-void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
+void address_store_packed(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number,
                           const SpvId *elements)
 {
     uint32_t n = address_packed(a), words = n > 4 ? (uint32_t)a->pointee->size / 4 : 1;
@@ -190,12 +191,12 @@ static const char too_many[] = "an element is made of more than four of what its
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static SpvId number_of(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor)
+static SpvId number_of(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor)
 {
     return build_add(l, at, build_mul(l, at, major, a->stride), minor);
 }
 
-SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor)
+SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor)
 {
     uint64_t size = a->pointee->size, wanted = a->element->size;
     uint32_t packed = address_packed(a), pieces = (uint32_t)(wanted / size);
@@ -217,7 +218,8 @@ SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId m
     return cast(l, at, a->element->id, vector);
 }
 
-void address_store(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor, SpvId value)
+void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor,
+                   SpvId value)
 {
     uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size);
     if (pieces <= 1) {

@@ -214,9 +214,9 @@ SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition)
 
 /* ---- elements, one after the other ----------------------------------------------------------- */
 
-Each each_open(Lower *l, SpvInst *at, uint32_t n)
+LowerEach each_open(Lower *l, SpvInst *at, uint32_t n)
 {
-    Each e = { .l = l, .at = at, .behind = at, .n = n, .looped = n > UNROLLED };
+    LowerEach e = { .l = l, .at = at, .behind = at, .n = n, .looped = n > UNROLLED };
     if (!e.looped) {
         e.parts = NEW_ARRAY(l->scratch, SpvId, n);
         return e;
@@ -228,7 +228,7 @@ Each each_open(Lower *l, SpvInst *at, uint32_t n)
     return e;
 }
 
-bool each_next(Each *e)
+bool each_next(LowerEach *e)
 {
     if (e->k >= (e->looped ? 1 : e->n)) {
         if (e->looped)
@@ -241,7 +241,7 @@ bool each_next(Each *e)
     return true;
 }
 
-SpvId each_get(Each *e, SpvId value, SpvId element)
+SpvId each_get(LowerEach *e, SpvId value, SpvId element)
 {
     Lower *l = e->l;
     SpvId variable = 0;
@@ -261,13 +261,13 @@ SpvId each_get(Each *e, SpvId value, SpvId element)
 }
 
 /* A matrix that stays one is not made of elements, but a variable that they are put into. */
-static bool is_composed(const Each *e, SpvId type)
+static bool is_composed(const LowerEach *e, SpvId type)
 {
     const SpvType *t = spv_type(e->l->m, type);
     return !e->looped && (t->kind != SPV_COOPMAT || lower_is_array(e->l, t));
 }
 
-void each_put(Each *e, SpvId type, SpvId element, SpvId value)
+void each_put(LowerEach *e, SpvId type, SpvId element, SpvId value)
 {
     Lower *l = e->l;
     if (is_composed(e, type)) {
@@ -280,7 +280,7 @@ void each_put(Each *e, SpvId type, SpvId element, SpvId value)
                 build_element(l, e->at, SpvStorageClassFunction, element, e->out, e->index), value);
 }
 
-SpvId each_result(Each *e, SpvId type)
+SpvId each_result(LowerEach *e, SpvId type)
 {
     return e->out ? build_load(e->l, e->behind, type, e->out)
                   : build(e->l, e->behind, SpvOpCompositeConstruct, type, e->parts, e->n);

@@ -12,16 +12,20 @@ bool deal_is_known(const Lower *l, const SpvType *matrix)
     return kind == FATE_ARRAY || (kind == FATE_STAYS && l->profile->ownership != PROFILE_OPAQUE);
 }
 
-Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first)
+LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first)
 {
-    Deal d = { .l = l, .inst = at, .type = type, .first = first, .known = deal_is_known(l, type) };
+    LowerDeal d = { .l = l,
+                    .inst = at,
+                    .type = type,
+                    .first = first,
+                    .known = deal_is_known(l, type) };
     if (!d.known)
         staging_of(l, type->element->id, type->scope, first + type->rows * type->cols);
     d.each = each_open(l, at, place_length(l, type));
     return d;
 }
 
-bool deal_next(Deal *d)
+bool deal_next(LowerDeal *d)
 {
     Lower *l = d->l;
     if (!each_next(&d->each))
@@ -39,7 +43,7 @@ bool deal_next(Deal *d)
     return true;
 }
 
-SpvId deal_get(Deal *d, SpvId matrix, uint32_t first)
+SpvId deal_get(LowerDeal *d, SpvId matrix, uint32_t first)
 {
     Lower *l = d->l;
     const SpvType *t = spv_type_of(l->m, matrix);
@@ -53,7 +57,7 @@ SpvId deal_get(Deal *d, SpvId matrix, uint32_t first)
     return value;
 }
 
-void deal_put(Deal *d, SpvId value)
+void deal_put(LowerDeal *d, SpvId value)
 {
     Lower *l = d->l;
     if (!d->known) {
@@ -68,7 +72,7 @@ void deal_put(Deal *d, SpvId value)
     each_put(&d->each, d->type->id, d->type->element->id, value);
 }
 
-SpvId deal_close(Deal *d)
+SpvId deal_close(LowerDeal *d)
 {
     if (d->known)
         return each_result(&d->each, d->type->id);

@@ -10,7 +10,7 @@
 enum { PLAIN, NUMBER, HOLDER, PART };
 
 typedef struct Copy {
-    DecodeCopy *of;
+    LowerDecodeCopy *of;
     Lower *l;
     SpvModule *m;
     SpvId *with; /* by id of the original */
@@ -190,7 +190,7 @@ static bool copy_blocks(Copy *c, const SpvFunction *from, SpvFunction *f)
     return true;
 }
 
-SpvId lower_tensor_copy_decoder(DecodeCopy *of, SpvId function)
+SpvId lower_tensor_copy_decoder(LowerDecodeCopy *of, SpvId function)
 {
     Lower *l = of->l;
     const SpvFunction *from = lower_tensor_function(l, function);

@@ -20,22 +20,22 @@ typedef struct Deciding {
     bool changed;
 } Deciding;
 
-static ProfileType type_of(const SpvType *t, bool is_signed)
+static LowerType type_of(const SpvType *t, bool is_signed)
 {
-    static const ProfileType small[] = { [SPV_BF16] = PROFILE_BF16,
-                                         [SPV_E4M3] = PROFILE_E4M3,
-                                         [SPV_E5M2] = PROFILE_E5M2 };
+    static const LowerType small[] = { [SPV_BF16] = PROFILE_BF16,
+                                       [SPV_E4M3] = PROFILE_E4M3,
+                                       [SPV_E5M2] = PROFILE_E5M2 };
     uint32_t step = t->bits == 8 ? 0 : t->bits == 16 ? 1 : t->bits == 32 ? 2 : 3;
     if (t->kind == SPV_INT)
-        return (ProfileType)((is_signed ? PROFILE_S8 : PROFILE_U8) + step);
+        return (LowerType)((is_signed ? PROFILE_S8 : PROFILE_U8) + step);
     if (t->format == SPV_IEEE)
         return t->bits == 16 ? PROFILE_F16 : t->bits == 32 ? PROFILE_F32 : PROFILE_F64;
     return t->format <= SPV_E5M2 ? small[t->format] : PROFILE_N_TYPES;
 }
 
-Fate lower_fate(const Lower *l, const SpvType *t)
+LowerFate lower_fate(const Lower *l, const SpvType *t)
 {
-    return t->id < l->n_fates ? l->fates[t->id] : (Fate){ FATE_STAYS, t->rows, t->cols };
+    return t->id < l->n_fates ? l->fates[t->id] : (LowerFate){ FATE_STAYS, t->rows, t->cols };
 }
 
 bool lower_is_array(const Lower *l, const SpvType *t)
@@ -46,25 +46,25 @@ bool lower_is_array(const Lower *l, const SpvType *t)
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* Rows and columns of operand k of a shape, of a matrix's own where the shape takes any. */
-static Fate tile_of(const ProfileShape *s, uint32_t k, const SpvType *t)
+static LowerFate tile_of(const LowerShape *s, uint32_t k, const SpvType *t)
 {
     uint32_t rows = k == 1 ? s->k : s->m, cols = k == 0 ? s->k : s->n;
     if (!s->m)
-        return (Fate){ FATE_STAYS, t->rows, t->cols };
-    return (Fate){ rows == t->rows && cols == t->cols ? FATE_STAYS : FATE_TILES, rows, cols };
+        return (LowerFate){ FATE_STAYS, t->rows, t->cols };
+    return (LowerFate){ rows == t->rows && cols == t->cols ? FATE_STAYS : FATE_TILES, rows, cols };
 }
 
-static bool divides(const Lower *l, Fate f, const SpvType *t)
+static bool divides(const Lower *l, LowerFate f, const SpvType *t)
 {
-    Fate now = l->fates[t->id];
+    LowerFate now = l->fates[t->id];
     bool same = now.kind == UNDECIDED || (now.rows == f.rows && now.cols == f.cols);
     return same && t->rows % f.rows == 0 && t->cols % f.cols == 0;
 }
 
-static bool lists(const Lower *l, const Product *p, const ProfileShape *s)
+static bool lists(const Lower *l, const Product *p, const LowerShape *s)
 {
     uint32_t operands = spv_n_operands(p->inst) > 3 ? spv_operand(p->inst, 3) : 0;
-    const ProfileType listed[] = { s->a, s->b, s->c, s->result };
+    const LowerType listed[] = { s->a, s->b, s->c, s->result };
     bool saturates = operands & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     if (s->scope != p->t[3]->scope || s->saturating != saturates)
         return false;
@@ -75,13 +75,13 @@ static bool lists(const Lower *l, const Product *p, const ProfileShape *s)
     return !saturates || !s->m || s->k == p->t[0]->cols; /* saturates once, in the end */
 }
 
-static uint64_t size_of(const ProfileShape *s) { return (uint64_t)s->m * s->n * s->k; }
+static uint64_t size_of(const LowerShape *s) { return (uint64_t)s->m * s->n * s->k; }
 
-static const ProfileShape *best_for(const Lower *l, const Product *p)
+static const LowerShape *best_for(const Lower *l, const Product *p)
 {
-    const ProfileShape *best = NULL;
+    const LowerShape *best = NULL;
     for (uint32_t k = 0; k < l->profile->n_shapes; k++) {
-        const ProfileShape *s = &l->profile->shapes[k];
+        const LowerShape *s = &l->profile->shapes[k];
         if (lists(l, p, s) && (!best || !s->m || (best->m && size_of(s) > size_of(best))))
             best = s;
     }
@@ -90,9 +90,9 @@ static const ProfileShape *best_for(const Lower *l, const Product *p)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-static void decide(Deciding *d, const SpvType *t, Fate f)
+static void decide(Deciding *d, const SpvType *t, LowerFate f)
 {
-    Fate *now = &d->l->fates[t->id];
+    LowerFate *now = &d->l->fates[t->id];
     d->changed |= now->kind != f.kind;
     *now = f;
 }
@@ -102,25 +102,25 @@ static void decide_product(Deciding *d, const Product *p)
     bool array = false;
     for (uint32_t k = 0; k < 4; k++)
         array |= d->l->fates[p->t[k]->id].kind == FATE_ARRAY;
-    const ProfileShape *s = array ? NULL : best_for(d->l, p);
+    const LowerShape *s = array ? NULL : best_for(d->l, p);
     for (uint32_t k = 0; k < 4; k++)
-        decide(d, p->t[k], s ? tile_of(s, k, p->t[k]) : (Fate){ FATE_ARRAY, 0, 0 });
+        decide(d, p->t[k], s ? tile_of(s, k, p->t[k]) : (LowerFate){ FATE_ARRAY, 0, 0 });
 }
 
 /* A type that nothing multiplies: any tile that is listed for its use. */
 static void decide_alone(Deciding *d, const SpvType *t)
 {
-    const Profile *p = d->l->profile;
-    Fate f = { FATE_ARRAY, 0, 0 };
+    const LowerProfile *p = d->l->profile;
+    LowerFate f = { FATE_ARRAY, 0, 0 };
     for (uint32_t k = 0; k < p->n_shapes; k++) {
-        const ProfileShape *s = &p->shapes[k];
+        const LowerShape *s = &p->shapes[k];
         uint32_t operand = t->use == SpvCooperativeMatrixUseMatrixAKHR   ? 0
                            : t->use == SpvCooperativeMatrixUseMatrixBKHR ? 1
                                                                          : 2;
-        const ProfileType of[] = { s->a, s->b, s->c };
+        const LowerType of[] = { s->a, s->b, s->c };
         bool fits = s->scope == t->scope && (of[operand] == type_of(t->element, false) ||
                                              of[operand] == type_of(t->element, true));
-        Fate tile = tile_of(s, operand, t);
+        LowerFate tile = tile_of(s, operand, t);
         if (fits && divides(d->l, tile, t) && f.kind != FATE_STAYS)
             f = tile;
     }
@@ -149,7 +149,7 @@ void lower_decide_fates(Lower *l)
     bool deals = l->profile->ownership != PROFILE_TILES || l->lanes == l->profile->subgroup_size;
     uint32_t undecided = l->profile->n_shapes && deals ? UNDECIDED : FATE_ARRAY;
     l->n_fates = l->m->bound;
-    l->fates = NEW_ARRAY(l->scratch, Fate, l->n_fates);
+    l->fates = NEW_ARRAY(l->scratch, LowerFate, l->n_fates);
     for (uint32_t k = 0; k < l->n_fates; k++)
         l->fates[k].kind = undecided;
     for (const SpvInst *i = l->m->globals.first; i; i = i->next) {

@@ -13,7 +13,7 @@ typedef struct Tiles {
     uint32_t tall, wide; /* elements of one */
 } Tiles;
 
-static SpvId tile_type(Lower *l, const SpvType *t, Fate f)
+static SpvId tile_type(Lower *l, const SpvType *t, LowerFate f)
 {
     SpvInst *whole = spv_def(l->m, t->id);
     uint32_t words[] = { t->element->id, spv_operand(whole, 1), build_const(l, f.rows),
@@ -35,7 +35,7 @@ static bool tiles_of_type(Lower *l, SpvId type, Tiles *out)
     const SpvType *t = spv_type(l->m, type);
     if (!t || t->kind != SPV_COOPMAT || lower_fate(l, t).kind != FATE_TILES)
         return false;
-    Fate f = lower_fate(l, t);
+    LowerFate f = lower_fate(l, t);
     *out = (Tiles){ t, tile_type(l, t, f), t->rows / f.rows, t->cols / f.cols, f.rows, f.cols };
     return true;
 }
@@ -133,7 +133,7 @@ static void multiply(Lower *l, SpvInst *i, const Tiles *d)
 }
 
 /* The pointer to a tile, in pointees from the matrix' own. */
-static SpvId tile_pointer(Lower *l, SpvInst *i, const Address *a, const Tiles *t, uint32_t k)
+static SpvId tile_pointer(Lower *l, SpvInst *i, const LowerAddress *a, const Tiles *t, uint32_t k)
 {
     uint32_t row = k / t->cols * t->tall, column = k % t->cols * t->wide;
     uint32_t line = a->by_column ? column : row, along = a->by_column ? row : column;
@@ -147,7 +147,7 @@ static SpvId tile_pointer(Lower *l, SpvInst *i, const Address *a, const Tiles *t
 
 static void transfer(Lower *l, SpvInst *i, const Tiles *t)
 {
-    Address a;
+    LowerAddress a;
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
     uint32_t at = store ? 2 : 1, n = spv_n_operands(i), x[16];
     SpvId *parts = NEW_ARRAY(l->scratch, SpvId, t->rows * t->cols);

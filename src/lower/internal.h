@@ -11,28 +11,28 @@
 
 /* Workgroup memory that matrices of a component type go through: a row of `count` for each
  * subgroup. */
-typedef struct Staging {
+typedef struct LowerStaging {
     SpvId element; /* type */
     uint32_t scope;
     SpvId variable;
     SpvInst *row; /* OpTypeArray, whose length is known when all have asked */
     uint32_t rows, count;
-} Staging;
+} LowerStaging;
 
 /* What becomes of a matrix type: it stays, becomes tiles of rows x cols, an array of elements. */
-typedef enum FateKind { FATE_STAYS, FATE_TILES, FATE_ARRAY } FateKind;
-typedef struct Fate {
+typedef enum LowerFateKind { FATE_STAYS, FATE_TILES, FATE_ARRAY } LowerFateKind;
+typedef struct LowerFate {
     uint32_t kind, rows, cols;
-} Fate;
+} LowerFate;
 
 /* A decode function that was copied for a buffer. */
-typedef struct DecoderCopy {
+typedef struct LowerDecoderCopy {
     SpvId function, variable, copy;
-} DecoderCopy;
+} LowerDecoderCopy;
 
 typedef struct Lower {
     SpvModule *m;
-    const Profile *profile;
+    const LowerProfile *profile;
     Arena *scratch;
     DiagSink *sink;
     LowerReport *report;
@@ -41,11 +41,11 @@ typedef struct Lower {
     uint32_t width;                  /* invocations of a subgroup, as the kernel has it */
     uint32_t lanes;                  /* of them there are: fewer in a small workgroup */
     uint32_t invocations, subgroups; /* of a workgroup */
-    Fate *fates;                     /* by type id, n_fates of them: as the module was at first */
+    LowerFate *fates;                /* by type id, n_fates of them: as the module was at first */
     uint32_t n_fates;
     bool has_arrays, has_tiles;
-    VEC(Staging) staging;
-    VEC(DecoderCopy) decoders;
+    VEC(LowerStaging) staging;
+    VEC(LowerDecoderCopy) decoders;
     Map places[3];       /* by function: the value of BuiltIn k there */
     uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
     bool has_blocks;     /* of tensor layouts, of more than one element */
@@ -68,7 +68,7 @@ void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i));
 /* ---- fate.c ---------------------------------------------------------------------------------- */
 
 void lower_decide_fates(Lower *l);
-Fate lower_fate(const Lower *l, const SpvType *matrix);
+LowerFate lower_fate(const Lower *l, const SpvType *matrix);
 /* A matrix type that becomes an array. */
 bool lower_is_array(const Lower *l, const SpvType *t);
 
@@ -106,7 +106,7 @@ SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition);
 
 /* for (Each e = each(l, at, n); each_next(&e);) ...: n times with the index e.index, unrolled where
  * n is small; instructions go before e.at. */
-typedef struct Each {
+typedef struct LowerEach {
     Lower *l;
     SpvInst *at;      /* in the body */
     SpvInst *outside; /* before the loop, once */
@@ -116,14 +116,14 @@ typedef struct Each {
     bool looped;
     VEC(SpvId) held;   /* values and the variables that they are in, by turns */
     SpvId *parts, out; /* the result: its elements, or the variable that it is in */
-} Each;
-Each each_open(Lower *l, SpvInst *at, uint32_t n);
-bool each_next(Each *e);
+} LowerEach;
+LowerEach each_open(Lower *l, SpvInst *at, uint32_t n);
+bool each_next(LowerEach *e);
 /* Element e.index of a value that is an array (or a matrix), of the type given. */
-SpvId each_get(Each *e, SpvId value, SpvId element);
+SpvId each_get(LowerEach *e, SpvId value, SpvId element);
 /* Element e.index of the result, which is an array of type `type`. */
-void each_put(Each *e, SpvId type, SpvId element, SpvId value);
-SpvId each_result(Each *e, SpvId type);
+void each_put(LowerEach *e, SpvId type, SpvId element, SpvId value);
+SpvId each_result(LowerEach *e, SpvId type);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -139,11 +139,11 @@ SpvId place_variable(Lower *l, uint32_t storage, SpvId type); /* of the module *
 
 /* Element e of the invocation: the (e * lanes + lane)-th by rows, the last one where there are not
  * so many; or as PROFILE_TILES says. */
-typedef struct Element {
+typedef struct LowerElement {
     SpvId number, row, column;
-} Element;
+} LowerElement;
 uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a lane holds */
-Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
+LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */
 bool place_is_even(const Lower *l, const SpvType *matrix);
 SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e); /* lane has an e-th */
@@ -153,7 +153,7 @@ SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* ---- staging.c ------------------------------------------------------------------------------- */
 
 /* Room for `count` elements a subgroup. The result holds until the next call. */
-Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count);
+LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count);
 /* Element `index` of the subgroup's row. */
 SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
 SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
@@ -165,7 +165,7 @@ bool staging_close(Lower *l); /* gives them their sizes; false: there is not so 
 
 /* --- address.c: the elements that a matrix load or store names ------------------------------- */
 
-typedef struct Address {
+typedef struct LowerAddress {
     SpvInst *inst;                    /* the access */
     SpvInst *chain;                   /* OpAccessChain or kin */
     SpvId last;                       /* its last index */
@@ -174,20 +174,22 @@ typedef struct Address {
     bool by_column;
     uint32_t major, minor;        /* lines, and elements in each */
     uint32_t memory[4], n_memory; /* operands of an access to one pointee */
-} Address;
-bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, Address *out);
+} LowerAddress;
+bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out);
 /* For elements of a type, one behind the other, from the pointer that is the first operand on.
  * Memory operands begin with operand `memory`. */
-bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory, Address *out);
+bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
+                     LowerAddress *out);
 /* A pointer to the pointee with that number from the pointer on. */
-SpvId address_pointer(Lower *l, SpvInst *at, const Address *a, SpvId number);
-SpvId address_load(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor);
+SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number);
+SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor);
 /* Needs pointees that are not larger than elements. */
-void address_store(Lower *l, SpvInst *at, const Address *a, SpvId major, SpvId minor, SpvId value);
+void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor,
+                   SpvId value);
 /* Elements in a pointee; 1 where it is not larger than one. */
-uint32_t address_packed(const Address *a);
+uint32_t address_packed(const LowerAddress *a);
 /* Pointee `number`, made of so many elements. */
-void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
+void address_store_packed(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number,
                           const SpvId *elements);
 
 /* --- deal.c: a matrix made of elements by those who hold them -------------------------------- */
@@ -195,23 +197,23 @@ void address_store_packed(Lower *l, SpvInst *at, const Address *a, SpvId number,
 /* for (Deal d = deal_open(l, at, type, first); deal_next(&d);) deal_put(&d, value); deal_close(&d):
  * the value may be computed before d.at, of d.element. Where nobody knows who holds what, the
  * elements go by way of the staging, from element `first` on. */
-typedef struct Deal {
+typedef struct LowerDeal {
     Lower *l;
     SpvInst *inst, *at; /* at: in the body, where the invocation has such an element */
     const SpvType *type;
     uint32_t first;
     bool known;
     SpvId one; /* the element's variable, where some have none */
-    Each each;
-    Element element;
-} Deal;
+    LowerEach each;
+    LowerElement element;
+} LowerDeal;
 bool deal_is_known(const Lower *l, const SpvType *matrix);
-Deal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first);
-bool deal_next(Deal *d);
+LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first);
+bool deal_next(LowerDeal *d);
 /* The same element of a matrix of that shape, which is staged from `first` on where it must be. */
-SpvId deal_get(Deal *d, SpvId matrix, uint32_t first);
-void deal_put(Deal *d, SpvId value);
-SpvId deal_close(Deal *d);
+SpvId deal_get(LowerDeal *d, SpvId matrix, uint32_t first);
+void deal_put(LowerDeal *d, SpvId value);
+SpvId deal_close(LowerDeal *d);
 /* A number between component types, as conversions of matrices do it. */
 SpvId deal_convert(Lower *l, SpvInst *at, const SpvType *to, SpvId value);
 

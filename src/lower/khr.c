@@ -121,7 +121,7 @@ static void by_elements(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
 {
     uint32_t n = spv_n_operands(i), x[3];
     bool decorated = is_decorated(l, i->id), small = is_small(t->element);
-    Each e = each_open(l, i, place_length(l, t));
+    LowerEach e = each_open(l, i, place_length(l, t));
     while (each_next(&e)) {
         for (uint32_t k = 0; k < n && k < 3; k++) {
             const SpvType *m = matrix_of(l, spv_operand(i, k));

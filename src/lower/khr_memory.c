@@ -4,7 +4,7 @@
  */
 #include "lower/internal.h"
 
-static void in_order(const Address *a, Element x, SpvId *major, SpvId *minor)
+static void in_order(const LowerAddress *a, LowerElement x, SpvId *major, SpvId *minor)
 {
     *major = a->by_column ? x.column : x.row;
     *minor = a->by_column ? x.row : x.column;
@@ -13,11 +13,11 @@ static void in_order(const Address *a, Element x, SpvId *major, SpvId *minor)
 void khr_load(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type);
-    Address a;
+    LowerAddress a;
     SpvId major, minor;
     if (!address_open(l, i, t, &a))
         return;
-    Each e = each_open(l, i, place_length(l, t));
+    LowerEach e = each_open(l, i, place_length(l, t));
     while (each_next(&e)) {
         in_order(&a, place_element(l, e.at, t, e.index), &major, &minor);
         each_put(&e, t->id, t->element->id, address_load(l, e.at, &a, major, minor));
@@ -28,7 +28,7 @@ void khr_load(Lower *l, SpvInst *i)
 
 /* Pointees that hold several elements are written whole: they are put together from workgroup
  * memory, where the matrix lies in the order of the access. */
-static void store_packed(Lower *l, SpvInst *i, const SpvType *t, const Address *a)
+static void store_packed(Lower *l, SpvInst *i, const SpvType *t, const LowerAddress *a)
 {
     uint32_t n = address_packed(a), per_line = a->minor / n, total = a->major * per_line;
     uint32_t lanes = place_lanes(l, t->scope);
@@ -38,7 +38,7 @@ static void store_packed(Lower *l, SpvInst *i, const SpvType *t, const Address *
         return;
     }
     staging_of(l, element, t->scope, t->rows * t->cols);
-    Each e = each_open(l, i, place_length(l, t));
+    LowerEach e = each_open(l, i, place_length(l, t));
     while (each_next(&e)) {
         SpvId value = each_get(&e, spv_operand(i, 1), element);
         SpvInst *at = place_if_holds(l, e.at, t, e.index);
@@ -67,7 +67,7 @@ static void store_packed(Lower *l, SpvInst *i, const SpvType *t, const Address *
 void khr_store(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type_of(l->m, spv_operand(i, 1));
-    Address a;
+    LowerAddress a;
     SpvId major, minor;
     if (!address_open(l, i, t, &a))
         return;
@@ -77,7 +77,7 @@ void khr_store(Lower *l, SpvInst *i)
     if (packed) {
         store_packed(l, i, t, &a);
     } else {
-        Each e = each_open(l, i, place_length(l, t));
+        LowerEach e = each_open(l, i, place_length(l, t));
         while (each_next(&e)) {
             SpvId value = each_get(&e, spv_operand(i, 1), t->element->id);
             SpvInst *at = place_if_holds(l, e.at, t, e.index);

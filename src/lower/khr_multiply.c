@@ -113,11 +113,11 @@ static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId
 {
     const SpvType *t = is_b ? x->b : x->a;
     SpvId matrix = spv_operand(x->inst, is_b ? 1 : 0);
-    Each e = each_open(l, before, place_length(l, t));
+    LowerEach e = each_open(l, before, place_length(l, t));
     while (each_next(&e)) {
         SpvId value = each_get(&e, matrix, t->element->id);
         SpvInst *at = place_if_holds(l, e.at, t, e.index);
-        Element p = place_element(l, at, t, e.index);
+        LowerElement p = place_element(l, at, t, e.index);
         SpvId k = build_sub(l, at, is_b ? p.row : p.column, from);
         if (x->slab < x->depth) /* below `from`, the difference is a large number */
             at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
@@ -150,9 +150,9 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
     SpvId k, type = x->sum->id;
     bool is_float = x->sum->kind == SPV_FLOAT;
     build_loop(l, before, x->slab, &body, &k);
-    Each e = each_open(l, body, place_length(l, x->d));
+    LowerEach e = each_open(l, body, place_length(l, x->d));
     while (each_next(&e)) {
-        Element p = place_element(l, e.at, x->d, e.index);
+        LowerElement p = place_element(l, e.at, x->d, e.index);
         SpvId row = build_mul(l, e.at, p.row, build_const(l, x->slab));
         SpvId line = build_mul(l, e.at, k, build_const(l, x->d->cols));
         SpvId at_b =
@@ -169,7 +169,7 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 static SpvId finish(Lower *l, const Multiply *x)
 {
     SpvInst *i = x->inst;
-    Each e = each_open(l, i, place_length(l, x->d));
+    LowerEach e = each_open(l, i, place_length(l, x->d));
     while (each_next(&e)) {
         SpvId c = each_get(&e, spv_operand(i, 2), x->c->element->id);
         SpvId sum = build_load(l, e.at, x->sum->id, sum_pointer(l, e.at, x, e.index));

@@ -160,7 +160,7 @@ static void drop_functions(Lower *l)
 static bool take_sizes(Lower *l, const LowerOptions *o)
 {
     const uint32_t *size = l->entry.local_size;
-    const Profile *p = l->profile;
+    const LowerProfile *p = l->profile;
     l->width = o->subgroup_size ? o->subgroup_size : p->subgroup_size;
     l->invocations = size[0] * size[1] * size[2];
     l->pass = "this kernel";

@@ -14,7 +14,7 @@
 /* ---- profile.c: what a target has ------------------------------------------------------------ */
 
 /* A component type that a multiply-add is listed with. */
-typedef enum ProfileType {
+typedef enum LowerType {
     PROFILE_F16,
     PROFILE_F32,
     PROFILE_F64,
@@ -30,17 +30,17 @@ typedef enum ProfileType {
     PROFILE_U32,
     PROFILE_U64,
     PROFILE_N_TYPES
-} ProfileType;
+} LowerType;
 
 /* VkCooperativeMatrixPropertiesKHR: M 0 stands for any size of all three. */
-typedef struct ProfileShape {
-    ProfileType a, b, c, result;
+typedef struct LowerShape {
+    LowerType a, b, c, result;
     uint32_t m, n, k;
     uint32_t scope; /* SpvScopeSubgroup, SpvScopeWorkgroup */
     bool saturating;
-} ProfileShape;
+} LowerShape;
 
-/* Bits of Profile.features. The first are types that arithmetic and variables may have. */
+/* Bits of LowerProfile.features. The first are types that arithmetic and variables may have. */
 enum {
     PROFILE_HAS_FLOAT16 = 1,
     PROFILE_HAS_FLOAT64 = 2,
@@ -59,25 +59,25 @@ enum {
  * but of matrices of a subgroup of 32 whose sizes are multiples of 16 by tiles of 16 x 16, row by
  * row of tiles: of a tile lane 4g + t holds rows 4 (g / 2) + g % 2 and that + 2, columns 4t to
  * 4t + 3 of each. */
-typedef enum ProfileOwnership { PROFILE_OPAQUE, PROFILE_LINEAR, PROFILE_TILES } ProfileOwnership;
+typedef enum LowerOwnership { PROFILE_OPAQUE, PROFILE_LINEAR, PROFILE_TILES } LowerOwnership;
 
-typedef struct Profile {
+typedef struct LowerProfile {
     const char *name, *source; /* source: where the facts are from */
     uint32_t subgroup_size;    /* what a kernel gets that does not ask */
     uint32_t min_subgroup_size, max_subgroup_size;
     uint32_t features;         /* PROFILE_HAS_* */
     uint32_t workgroup_memory; /* bytes */
     uint32_t workgroup_invocations;
-    ProfileOwnership ownership;
-    const ProfileShape *shapes; /* none: no cooperative matrices */
+    LowerOwnership ownership;
+    const LowerShape *shapes; /* none: no cooperative matrices */
     uint32_t n_shapes;
-} Profile;
+} LowerProfile;
 
 /* Reads JSON. NULL after reporting what is wrong with it. */
-const Profile *profile_read(Arena *a, const char *text, size_t size, const char *name,
-                            DiagSink *sink);
+const LowerProfile *profile_read(Arena *a, const char *text, size_t size, const char *name,
+                                 DiagSink *sink);
 /* The same as text, in the arena. */
-const char *profile_write(Arena *a, const Profile *p);
+const char *profile_write(Arena *a, const LowerProfile *p);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 
@@ -93,9 +93,9 @@ typedef struct LowerReport {
 } LowerReport;
 
 typedef struct LowerOptions {
-    const Profile *profile;
+    const LowerProfile *profile;
     const char *entry; /* NULL: the only one */
-    const SpecValue *spec;
+    const SpvSpecValue *spec;
     uint32_t n_spec;
     uint32_t subgroup_size; /* that the kernel is written for; 0: the profile's */
     LowerReport *report;    /* may be NULL */

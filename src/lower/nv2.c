@@ -41,7 +41,7 @@ static void per_element(Lower *l, SpvInst *i)
     uint32_t n = spv_n_operands(i), size = t->rows * t->cols;
     uint32_t *args = NEW_ARRAY(l->scratch, uint32_t, n + 2);
     uint32_t first = deal_is_known(l, t) ? 0 : stage_operands(l, i, n);
-    Deal d = deal_open(l, i, t, first);
+    LowerDeal d = deal_open(l, i, t, first);
     args[0] = spv_operand(i, 1);
     while (deal_next(&d)) {
         uint32_t part = 0;
@@ -72,7 +72,7 @@ static void convert(Lower *l, SpvInst *i)
     SpvId from = spv_operand(i, 0);
     bool known = deal_is_known(l, matrix_of(l, from));
     uint32_t first = known ? 0 : stage_operands(l, i, 1);
-    Deal d = deal_open(l, i, t, first);
+    LowerDeal d = deal_open(l, i, t, first);
     while (deal_next(&d))
         deal_put(&d, converted(l, d.at, i, t->element, deal_get(&d, from, 0)));
     lower_note(l, i, known && d.known ? "element by element" : "workgroup memory");
@@ -83,7 +83,7 @@ static void transpose(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type), *from = matrix_of(l, spv_operand(i, 0));
     uint32_t first = stage_operands(l, i, 1);
-    Deal d = deal_open(l, i, t, first);
+    LowerDeal d = deal_open(l, i, t, first);
     while (deal_next(&d)) {
         SpvId line = build_mul(l, d.at, d.element.column, build_const(l, from->cols));
         SpvId x = staging_load(l, d.at, from->element->id, from->scope,
@@ -124,7 +124,7 @@ static void reduce_regions(Lower *l, const Reduction *x, uint32_t first)
     SpvInst *i = x->inst, *body;
     SpvId element = x->from->element->id, k;
     uint32_t lanes = place_lanes(l, x->from->scope), n = x->rows * x->cols;
-    Each e = each_open(l, i, (n + lanes - 1) / lanes);
+    LowerEach e = each_open(l, i, (n + lanes - 1) / lanes);
     while (each_next(&e)) {
         SpvId number = build_add(l, e.at, build_mul(l, e.at, e.index, build_const(l, lanes)),
                                  place_lane(l, e.at, x->from->scope));
@@ -161,7 +161,7 @@ static void reduce(Lower *l, SpvInst *i)
     staging_of(l, x.from->element->id, x.from->scope, first + n);
     reduce_regions(l, &x, first);
     place_barrier(l, i, x.from->scope);
-    Deal d = deal_open(l, i, x.to, first + n);
+    LowerDeal d = deal_open(l, i, x.to, first + n);
     while (deal_next(&d)) {
         SpvId row =
             build_mul(l, d.at, build_mod(l, d.at, d.element.row, x.rows), build_const(l, x.cols));
@@ -185,7 +185,7 @@ static bool crosses(Lower *l, const SpvInst *i)
         t && t->kind == SPV_COOPMAT && unary ? matrix_of(l, spv_operand(i, 0)) : NULL;
     if (!from || (lower_is_array(l, from) && lower_is_array(l, t)))
         return false;
-    Fate a = lower_fate(l, from), b = lower_fate(l, t);
+    LowerFate a = lower_fate(l, from), b = lower_fate(l, t);
     bool same =
         a.kind == b.kind && (a.kind == FATE_STAYS || (a.rows == b.rows && a.cols == b.cols));
     return !same || (from->use != t->use && !stays(l, t));

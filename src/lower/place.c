@@ -130,7 +130,7 @@ static bool is_tiled(const Lower *l, const SpvType *matrix)
            l->lanes == 32 && matrix->rows % 16 == 0 && matrix->cols % 16 == 0;
 }
 
-static Element tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     SpvId lane = place_lane(l, at, matrix->scope), tile = build_div(l, at, e, 8);
     SpvId four = build_const(l, 4), sixteen = build_const(l, 16);
@@ -139,7 +139,7 @@ static Element tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId
     SpvId row = build_add(l, at, build_mul(l, at, build_div(l, at, lane, 8), four), odd);
     SpvId column = build_mul(l, at, build_mod(l, at, lane, 4), four);
     SpvId line = build_div(l, at, tile, matrix->cols / 16);
-    Element x;
+    LowerElement x;
     row = build_add(l, at, row, half);
     column = build_add(l, at, column, build_mod(l, at, e, 4));
     x.row = build_add(l, at, row, build_mul(l, at, line, sixteen));
@@ -152,13 +152,13 @@ static Element tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId
 
 /* Rows and columns by sums where a row is as many lanes as there are, or several are, or one is so
  * many times as long; else by a division. */
-Element place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
     if (is_tiled(l, matrix))
         return tiled_element(l, at, matrix, e);
     SpvId lane = place_lane(l, at, matrix->scope), held = build_const(l, lanes);
-    Element x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };
+    LowerElement x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };
     if (!place_is_even(l, matrix))
         x.number = build_min(l, at, x.number, matrix->rows * cols - 1);
     if (place_is_even(l, matrix) && lanes % cols == 0) {

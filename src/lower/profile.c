@@ -110,12 +110,12 @@ static void object(Reading *r, const Json *j, const Member *members, uint32_t n,
 #define TYPE(member)                                                                               \
     static void shape_##member(Reading *r, void *to, const Json *j)                                \
     {                                                                                              \
-        ((ProfileShape *)to)->member = word(r, j, types, COUNT_OF(types), "component type");       \
+        ((LowerShape *)to)->member = word(r, j, types, COUNT_OF(types), "component type");         \
     }
 #define SIZE(member)                                                                               \
     static void shape_##member(Reading *r, void *to, const Json *j)                                \
     {                                                                                              \
-        ((ProfileShape *)to)->member = number(r, j);                                               \
+        ((LowerShape *)to)->member = number(r, j);                                                 \
     }
 TYPE(a)
 TYPE(b)
@@ -127,14 +127,14 @@ SIZE(k)
 
 static void shape_scope(Reading *r, void *to, const Json *j)
 {
-    ((ProfileShape *)to)->scope = word(r, j, scopes, COUNT_OF(scopes), "scope");
+    ((LowerShape *)to)->scope = word(r, j, scopes, COUNT_OF(scopes), "scope");
 }
 
 static void shape_saturating(Reading *r, void *to, const Json *j)
 {
     if (j->kind != JSON_BOOL)
         refuse(r, j, "'saturating' is true or false");
-    ((ProfileShape *)to)->saturating = j->number != 0;
+    ((LowerShape *)to)->saturating = j->number != 0;
 }
 
 /* clang-format off */
@@ -146,16 +146,19 @@ static const Member shape_members[] = {
 };
 /* clang-format on */
 
-static void read_name(Reading *r, void *to, const Json *j) { ((Profile *)to)->name = text(r, j); }
+static void read_name(Reading *r, void *to, const Json *j)
+{
+    ((LowerProfile *)to)->name = text(r, j);
+}
 static void read_source(Reading *r, void *to, const Json *j)
 {
-    ((Profile *)to)->source = text(r, j);
+    ((LowerProfile *)to)->source = text(r, j);
 }
 
 #define LIMIT(member)                                                                              \
     static void read_##member(Reading *r, void *to, const Json *j)                                 \
     {                                                                                              \
-        ((Profile *)to)->member = number(r, j);                                                    \
+        ((LowerProfile *)to)->member = number(r, j);                                               \
     }
 LIMIT(subgroup_size)
 LIMIT(min_subgroup_size)
@@ -168,26 +171,26 @@ static void read_features(Reading *r, void *to, const Json *j)
     if (j->kind != JSON_ARRAY)
         refuse(r, j, "'features' is an array");
     for (const Json *f = j->kind == JSON_ARRAY ? j->first : NULL; f; f = f->next)
-        ((Profile *)to)->features |= word(r, f, features, COUNT_OF(features), "feature");
+        ((LowerProfile *)to)->features |= word(r, f, features, COUNT_OF(features), "feature");
 }
 
 static void read_ownership(Reading *r, void *to, const Json *j)
 {
-    ((Profile *)to)->ownership = word(r, j, owners, COUNT_OF(owners), "ownership");
+    ((LowerProfile *)to)->ownership = word(r, j, owners, COUNT_OF(owners), "ownership");
 }
 
 static void read_shapes(Reading *r, void *to, const Json *j)
 {
-    VEC(ProfileShape) list = { 0 };
+    VEC(LowerShape) list = { 0 };
     if (j->kind != JSON_ARRAY)
         refuse(r, j, "'shapes' is an array");
     for (const Json *s = j->kind == JSON_ARRAY ? j->first : NULL; s; s = s->next) {
-        ProfileShape shape = { .scope = SpvScopeSubgroup };
+        LowerShape shape = { .scope = SpvScopeSubgroup };
         object(r, s, shape_members, COUNT_OF(shape_members), &shape);
         vec_push(r->arena, &list, shape);
     }
-    ((Profile *)to)->shapes = list.data;
-    ((Profile *)to)->n_shapes = list.len;
+    ((LowerProfile *)to)->shapes = list.data;
+    ((LowerProfile *)to)->n_shapes = list.len;
 }
 
 /* clang-format off */
@@ -207,12 +210,12 @@ static const Member profile_members[] = {
 
 static bool is_size(uint32_t w) { return is_pow2(w) && w <= 128; }
 
-const Profile *profile_read(Arena *a, const char *source, size_t size, const char *name,
-                            DiagSink *sink)
+const LowerProfile *profile_read(Arena *a, const char *source, size_t size, const char *name,
+                                 DiagSink *sink)
 {
     Reading r = { .arena = a, .file = name, .sink = sink };
     const Json *j = json_read(a, source, size, name, sink);
-    Profile *p = NEW(a, Profile);
+    LowerProfile *p = NEW(a, LowerProfile);
     if (!j)
         return NULL;
     object(&r, j, profile_members, COUNT_OF(profile_members), p);
@@ -250,11 +253,11 @@ static void write_text(Arena *a, Str *s, const char *member, const char *value)
     str_add(a, s, "\",\n");
 }
 
-static void write_shape(Arena *a, Str *s, const ProfileShape *p)
+static void write_shape(Arena *a, Str *s, const LowerShape *p)
 {
     const struct {
         const char *name;
-        ProfileType type;
+        LowerType type;
     } operands[] = { { "a", p->a }, { "b", p->b }, { "c", p->c }, { "result", p->result } };
     str_add(a, s, "    {");
     for (size_t k = 0; k < COUNT_OF(operands); k++)
@@ -266,7 +269,7 @@ static void write_shape(Arena *a, Str *s, const ProfileShape *p)
     str_add(a, s, p->saturating ? ", \"saturating\": true}" : "}");
 }
 
-const char *profile_write(Arena *a, const Profile *p)
+const char *profile_write(Arena *a, const LowerProfile *p)
 {
     const struct {
         const char *name;

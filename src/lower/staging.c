@@ -9,7 +9,7 @@
 /* Until all have asked: a length that no other array has, which must not be shared with it. */
 enum { LENGTH_OPEN = 0x7fff0000 };
 
-static Staging *find(Lower *l, SpvId element, uint32_t scope)
+static LowerStaging *find(Lower *l, SpvId element, uint32_t scope)
 {
     for (uint32_t k = 0; k < l->staging.len; k++)
         if (l->staging.data[k].element == element && l->staging.data[k].scope == scope)
@@ -17,9 +17,9 @@ static Staging *find(Lower *l, SpvId element, uint32_t scope)
     return NULL;
 }
 
-Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
+LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
 {
-    Staging *s = find(l, element, scope);
+    LowerStaging *s = find(l, element, scope);
     if (!s) {
         uint32_t rows = scope == SpvScopeWorkgroup ? 1 : l->subgroups;
         uint32_t words[] = { element, build_const(l, LENGTH_OPEN + l->staging.len) };
@@ -27,7 +27,7 @@ Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
         spv_append_global(l->m, row);
         SpvId all = spv_array_type(l->m, row->id, build_const(l, rows));
         SpvId v = place_variable(l, SpvStorageClassWorkgroup, all);
-        vec_push(l->scratch, &l->staging, (Staging){ element, scope, v, row, rows, 0 });
+        vec_push(l->scratch, &l->staging, (LowerStaging){ element, scope, v, row, rows, 0 });
         s = &vec_last(&l->staging);
         lower_uses(l, spv_type(l->m, element));
     }
@@ -37,7 +37,7 @@ Staging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
 
 SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
 {
-    const Staging *s = find(l, element, scope);
+    const LowerStaging *s = find(l, element, scope);
     SpvId row = s->rows == 1 ? build_const(l, 0) : place_subgroup(l, at);
     SpvId type = spv_pointer_type(l->m, SpvStorageClassWorkgroup, element);
     return BUILD(l, at, SpvOpAccessChain, type, s->variable, row, index);
@@ -101,7 +101,7 @@ static uint64_t taken(Lower *l)
 bool staging_close(Lower *l)
 {
     for (uint32_t k = 0; k < l->staging.len; k++) {
-        const Staging *s = &l->staging.data[k];
+        const LowerStaging *s = &l->staging.data[k];
         s->row->words[s->row->first_operand + 1] = build_const(l, MAX(s->count, 1));
     }
     spv_forget_types(l->m);

@@ -7,7 +7,7 @@
  */
 #include "lower/tensor.h"
 
-bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out)
+bool lower_tensor_type(const Lower *l, SpvId type, LowerTensorType *out)
 {
     const SpvInst *t = spv_def(l->m, type);
     uint64_t dims = 0, mode = 0, at;
@@ -15,10 +15,10 @@ bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out)
         return false;
     spv_constant(l->m, spv_operand(t, 0), &dims);
     spv_constant(l->m, spv_operand(t, 1), &mode);
-    *out = (TensorType){ .is_view = t->op == SpvOpTypeTensorViewNV,
-                         .dims = (uint32_t)dims,
-                         .clamp = (uint32_t)mode,
-                         .has_sizes = mode != 0 };
+    *out = (LowerTensorType){ .is_view = t->op == SpvOpTypeTensorViewNV,
+                              .dims = (uint32_t)dims,
+                              .clamp = (uint32_t)mode,
+                              .has_sizes = mode != 0 };
     out->words = out->is_view ? 2 * out->dims + 4 : 5 * out->dims + 1;
     for (uint32_t k = 0; out->is_view && k < out->dims && k + 2 < spv_n_operands(t); k++)
         if (spv_constant(l->m, spv_operand(t, k + 2), &at))
@@ -47,7 +47,7 @@ static SpvId blocks(Lower *l, SpvInst *at, SpvId elements, SpvId size)
     return build_select(l, at, none, zero, build_add(l, at, more, build_const(l, 1)));
 }
 
-static void set_sizes(Lower *l, SpvInst *i, const TensorType *t, SpvId *x)
+static void set_sizes(Lower *l, SpvInst *i, const LowerTensorType *t, SpvId *x)
 {
     SpvId stride = build_const(l, 1), zero = build_const(l, 0), size;
     for (uint32_t k = t->dims; k-- > 0;) {
@@ -71,7 +71,7 @@ static void set_words(Lower *l, SpvInst *i, uint32_t first, uint32_t n, SpvId *x
         x[first + k] = build_to_u32(l, i, spv_operand(i, k + 1));
 }
 
-static void slice(Lower *l, SpvInst *i, const TensorType *t, SpvId *x)
+static void slice(Lower *l, SpvInst *i, const LowerTensorType *t, SpvId *x)
 {
     for (uint32_t k = 0; k < t->dims; k++) {
         SpvId offset = build_to_u32(l, i, spv_operand(i, 1 + 2 * k));
@@ -81,7 +81,7 @@ static void slice(Lower *l, SpvInst *i, const TensorType *t, SpvId *x)
     }
 }
 
-static void create(Lower *l, const TensorType *t, SpvId *x)
+static void create(Lower *l, const LowerTensorType *t, SpvId *x)
 {
     for (uint32_t k = 0; k < t->words; k++)
         x[k] = build_const(l, !t->is_view && k < t->dims ? 1 : 0);
@@ -92,7 +92,7 @@ static void create(Lower *l, const TensorType *t, SpvId *x)
 
 static void set(Lower *l, SpvInst *i)
 {
-    TensorType t;
+    LowerTensorType t;
     SpvId x[5 * TENSOR_MAX_DIMENSIONS + 4];
     if (!lower_tensor_type(l, i->type, &t)) {
         lower_refuse(l, i, "its type's dimensions are not known");
@@ -120,7 +120,7 @@ static void set(Lower *l, SpvInst *i)
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
 /* The operands that the masks announce, in the order of their bits. */
-static uint32_t read_operands(Lower *l, TensorAccess *a)
+static uint32_t read_operands(Lower *l, LowerTensorAccess *a)
 {
     SpvOperand o;
     uint32_t mask = 0, n = 0, memory = 0;
@@ -156,13 +156,13 @@ static bool has_blocks(const Lower *l)
     return false;
 }
 
-static bool open_access(Lower *l, SpvInst *i, TensorAccess *a)
+static bool open_access(Lower *l, SpvInst *i, LowerTensorAccess *a)
 {
-    *a = (TensorAccess){ .inst = i,
-                         .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
-                         .object = spv_operand(i, 1),
-                         .layout = spv_operand(i, 2),
-                         .blocks = l->has_blocks };
+    *a = (LowerTensorAccess){ .inst = i,
+                              .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
+                              .object = spv_operand(i, 1),
+                              .layout = spv_operand(i, 2),
+                              .blocks = l->has_blocks };
     a->matrix = spv_type_of(l->m, a->object);
     uint32_t memory = read_operands(l, a);
     if (!lower_tensor_type(l, spv_def(l->m, a->layout)->type, &a->of_layout) ||
@@ -177,7 +177,7 @@ static bool open_access(Lower *l, SpvInst *i, TensorAccess *a)
 }
 
 /* The clamp value's lowest bits as a component. */
-static SpvId clamp_value(Lower *l, SpvInst *at, const TensorAccess *a)
+static SpvId clamp_value(Lower *l, SpvInst *at, const LowerTensorAccess *a)
 {
     const SpvType *e = a->matrix->element;
     SpvId word = a->x[TENSOR_CLAMP * a->of_layout.dims], vector;
@@ -194,13 +194,14 @@ static SpvId clamp_value(Lower *l, SpvInst *at, const TensorAccess *a)
     return BUILD(l, at, SpvOpCompositeExtract, e->id, vector, 0);
 }
 
-static SpvId load_element(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p)
+static SpvId load_element(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                          const LowerTensorPlace *p)
 {
     return a->decode ? lower_tensor_decode(l, at, a, p)
                      : address_load(l, at, &a->address, build_const(l, 0), p->index);
 }
 
-static void load(Lower *l, TensorAccess *a)
+static void load(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
@@ -210,9 +211,9 @@ static void load(Lower *l, TensorAccess *a)
         place_barrier(l, i, t->scope);
     }
     SpvId outside = clamp_value(l, i, a);
-    Deal d = deal_open(l, i, t, clips ? t->rows * t->cols : 0);
+    LowerDeal d = deal_open(l, i, t, clips ? t->rows * t->cols : 0);
     while (deal_next(&d)) {
-        TensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
+        LowerTensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
         if (!p.inside && !p.clipped) {
             deal_put(&d, load_element(l, d.at, a, &p));
             continue;
@@ -229,7 +230,7 @@ static void load(Lower *l, TensorAccess *a)
     build_replace(l, i, deal_close(&d));
 }
 
-static void store(Lower *l, TensorAccess *a)
+static void store(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
@@ -238,10 +239,10 @@ static void store(Lower *l, TensorAccess *a)
         staging_put_matrix(l, i, a->object, 0);
         place_barrier(l, i, t->scope);
     }
-    Deal d = deal_open(l, i, t, 0);
+    LowerDeal d = deal_open(l, i, t, 0);
     while (deal_next(&d)) {
         SpvId value = deal_get(&d, a->object, 0);
-        TensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
+        LowerTensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
         SpvInst *at = p.inside ? build_if(l, d.at, p.inside) : d.at;
         address_store(l, at, &a->address, build_const(l, 0), p.index, value);
     }
@@ -253,7 +254,7 @@ static void store(Lower *l, TensorAccess *a)
 
 static void visit(Lower *l, SpvInst *i)
 {
-    TensorAccess a;
+    LowerTensorAccess a;
     switch (i->op) {
     case SpvOpCooperativeMatrixLoadTensorNV:
         if (open_access(l, i, &a))
@@ -283,7 +284,7 @@ static void visit(Lower *l, SpvInst *i)
 
 static void replace_types(Lower *l)
 {
-    TensorType t;
+    LowerTensorType t;
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
         if (!i->id || !lower_tensor_type(l, i->id, &t))
             continue;

@@ -13,19 +13,19 @@ enum { VIEW_SIZE, VIEW_STRIDE, VIEW_CLIP };
 enum { CLIP_ROW, CLIP_ROWS, CLIP_COLUMN, CLIP_COLUMNS };
 
 /* What a type says. */
-typedef struct TensorType {
+typedef struct LowerTensorType {
     bool is_view, has_sizes;
     uint32_t dims, clamp, words; /* words: in the array that it becomes */
     uint32_t order[TENSOR_MAX_DIMENSIONS];
-} TensorType;
-bool lower_tensor_type(const Lower *l, SpvId type, TensorType *out);
+} LowerTensorType;
+bool lower_tensor_type(const Lower *l, SpvId type, LowerTensorType *out);
 
-typedef struct TensorAccess {
+typedef struct LowerTensorAccess {
     SpvInst *inst;
     bool store;
     const SpvType *matrix;
     SpvId object, layout, view;
-    TensorType of_layout, of_view;
+    LowerTensorType of_layout, of_view;
     SpvId decode;        /* function */
     bool vector;         /* that it returns */
     SpvId coordinates;   /* the type of what it is told */
@@ -35,32 +35,33 @@ typedef struct TensorAccess {
     bool blocks;         /* of more than one element, perhaps */
     SpvId x[5 * TENSOR_MAX_DIMENSIONS + 1]; /* the layout's words, u32 */
     SpvId v[2 * TENSOR_MAX_DIMENSIONS + 4]; /* the view's */
-    Address address;                        /* of elements where there is no decode function */
-} TensorAccess;
+    LowerAddress address;                   /* of elements where there is no decode function */
+} LowerTensorAccess;
 
 /* Where an element is. */
-typedef struct TensorPlace {
+typedef struct LowerTensorPlace {
     SpvId clipped, inside; /* conditions; 0: no, and yes */
     SpvId index;           /* of the element, or of its block */
     SpvId block[TENSOR_MAX_DIMENSIONS], in_block[TENSOR_MAX_DIMENSIONS];
-} TensorPlace;
+} LowerTensorPlace;
 
 /* tensor_place.c */
-TensorPlace lower_tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row,
-                               SpvId column);
+LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row,
+                                    SpvId column);
 /* tensor_decode.c: calls the function for an element that is inside. */
-SpvId lower_tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p);
+SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                          const LowerTensorPlace *p);
 /* Readies the function, for which the buffer needs another view; false after reporting. */
-bool lower_tensor_decode_open(Lower *l, TensorAccess *a);
+bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a);
 
 /* decode_copy.c: functions that take the address of a block, for one that has a number. */
-typedef struct DecodeCopy {
+typedef struct LowerDecodeCopy {
     Lower *l;
     SpvId buffer;    /* a variable: a structure of one array of blocks */
     SpvId pointer;   /* type of the addresses */
     VEC(SpvId) made; /* functions and their copies, by turns */
-} DecodeCopy;
-SpvId lower_tensor_copy_decoder(DecodeCopy *c, SpvId function); /* 0 after reporting */
+} LowerDecodeCopy;
+SpvId lower_tensor_copy_decoder(LowerDecodeCopy *c, SpvId function); /* 0 after reporting */
 SpvFunction *lower_tensor_function(const Lower *l, SpvId id);
 
 #endif

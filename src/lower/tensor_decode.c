@@ -12,7 +12,7 @@ typedef struct Decoder {
     uint32_t stride;                              /* bytes from one block to the next */
 } Decoder;
 
-static bool read_decoder(Lower *l, const TensorAccess *a, Decoder *d)
+static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
 {
     const SpvFunction *f = lower_tensor_function(l, a->decode);
     const SpvType *t[3] = { NULL };
@@ -88,7 +88,7 @@ static SpvId declare_again(Lower *l, SpvId variable, const Decoder *d)
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The block that the pointer leads to, counted from the buffer's start; the variable. */
-static SpvId first_block(Lower *l, TensorAccess *a, const Decoder *d, SpvId *number)
+static SpvId first_block(Lower *l, LowerTensorAccess *a, const Decoder *d, SpvId *number)
 {
     const SpvInst *chain = spv_def(l->m, spv_operand(a->inst, 0));
     const SpvInst *v =
@@ -125,23 +125,25 @@ static SpvId first_block(Lower *l, TensorAccess *a, const Decoder *d, SpvId *num
     return bytes % d->stride ? 0 : v->id;
 }
 
-static bool copy_for(Lower *l, TensorAccess *a, const Decoder *d, SpvId variable)
+static bool copy_for(Lower *l, LowerTensorAccess *a, const Decoder *d, SpvId variable)
 {
     for (uint32_t k = 0; k < l->decoders.len; k++) {
-        const DecoderCopy *c = &l->decoders.data[k];
+        const LowerDecoderCopy *c = &l->decoders.data[k];
         if (c->function == a->decode && c->variable == variable) {
             a->decode = c->copy;
             return true;
         }
     }
-    DecodeCopy c = { .l = l, .buffer = declare_again(l, variable, d), .pointer = d->pointer->id };
+    LowerDecodeCopy c = { .l = l,
+                          .buffer = declare_again(l, variable, d),
+                          .pointer = d->pointer->id };
     SpvId copy = lower_tensor_copy_decoder(&c, a->decode);
-    vec_push(l->scratch, &l->decoders, (DecoderCopy){ a->decode, variable, copy });
+    vec_push(l->scratch, &l->decoders, (LowerDecoderCopy){ a->decode, variable, copy });
     a->decode = copy;
     return copy;
 }
 
-bool lower_tensor_decode_open(Lower *l, TensorAccess *a)
+bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a)
 {
     Decoder d = { 0 };
     const SpvType *from = spv_type_of(l->m, spv_operand(a->inst, 0));
@@ -165,7 +167,7 @@ bool lower_tensor_decode_open(Lower *l, TensorAccess *a)
 }
 
 /* What the function's first parameter is for a block. */
-static SpvId block_of(Lower *l, SpvInst *at, const TensorAccess *a, SpvId number)
+static SpvId block_of(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId number)
 {
     if (!a->block_pointer)
         return build_add(l, at, a->first, number);
@@ -176,7 +178,8 @@ static SpvId block_of(Lower *l, SpvInst *at, const TensorAccess *a, SpvId number
                  BUILD(l, at, SpvOpIAdd, u64, a->first, bytes));
 }
 
-SpvId lower_tensor_decode(Lower *l, SpvInst *at, const TensorAccess *a, const TensorPlace *p)
+SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                          const LowerTensorPlace *p)
 {
     uint32_t dims = a->of_layout.dims;
     const SpvType *result = spv_type(l->m, spv_def(l->m, a->decode)->type);

@@ -27,7 +27,7 @@ static SpvId remainder_of(Lower *l, SpvInst *at, SpvId *x, SpvId by)
     return rest;
 }
 
-static SpvId from_matrix(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row, SpvId column,
+static SpvId from_matrix(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row, SpvId column,
                          SpvId *clipped)
 {
     uint32_t cols = a->matrix->cols;
@@ -44,9 +44,9 @@ static SpvId from_matrix(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row
     return build_add(l, at, build_mul(l, at, row, width), column);
 }
 
-static SpvId through_view(Lower *l, SpvInst *at, const TensorAccess *a, SpvId index)
+static SpvId through_view(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId index)
 {
-    const TensorType *t = &a->of_view;
+    const LowerTensorType *t = &a->of_view;
     SpvId coordinate[TENSOR_MAX_DIMENSIONS], stride = build_const(l, 1), sum = build_const(l, 0);
     for (uint32_t k = t->dims; k-- > 0;) {
         uint32_t to = t->order[k];
@@ -77,7 +77,7 @@ static SpvId modulo(Lower *l, SpvInst *at, SpvId c, SpvId n)
 }
 
 /* A coordinate that may be outside, brought inside as the clamp mode says. */
-static SpvId wrap(Lower *l, SpvInst *at, const TensorAccess *a, SpvId c, SpvId size)
+static SpvId wrap(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId c, SpvId size)
 {
     SpvId one = build_const(l, 1), zero = build_const(l, 0), bool_type = build_bool(l);
     SpvId last = BUILD(l, at, SpvOpISub, build_u32(l), size, one);
@@ -103,8 +103,8 @@ static SpvId is_inside(Lower *l, SpvInst *at, SpvId c, SpvId size)
     return both(l, at, SpvOpLogicalAnd, positive, build_less(l, at, c, size));
 }
 
-static void through_layout(Lower *l, SpvInst *at, const TensorAccess *a, SpvId index,
-                           TensorPlace *p)
+static void through_layout(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId index,
+                           LowerTensorPlace *p)
 {
     uint32_t dims = a->of_layout.dims, mode = a->of_layout.clamp;
     SpvId span[TENSOR_MAX_DIMENSIONS];
@@ -127,10 +127,10 @@ static void through_layout(Lower *l, SpvInst *at, const TensorAccess *a, SpvId i
     }
 }
 
-TensorPlace lower_tensor_place(Lower *l, SpvInst *at, const TensorAccess *a, SpvId row,
-                               SpvId column)
+LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row,
+                                    SpvId column)
 {
-    TensorPlace p = { 0 };
+    LowerTensorPlace p = { 0 };
     SpvId index = from_matrix(l, at, a, row, column, &p.clipped);
     if (a->view)
         index = through_view(l, at, a, index);

@@ -12,20 +12,20 @@
 static LV i64c(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, 0); }
 
 /* Bytes behind base, modulo 2^64. */
-static LV offset_of(Emit *e, const Pointer *p, int64_t byte)
+static LV offset_of(Emit *e, const EmitPointer *p, int64_t byte)
 {
     LV constant = i64c(e, (uint64_t)p->constant + (uint64_t)byte);
     return p->offset ? LLVMBuildAdd(e->b, p->offset, constant, "") : constant;
 }
 
-LV threads_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV threads_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     (void)size;
     LV offset = offset_of(e, p, byte);
     return LLVMBuildGEP2(e->b, e->i8, p->base, &offset, 1, "");
 }
 
-static unsigned space_of(const Pointer *p)
+static unsigned space_of(const EmitPointer *p)
 {
     switch (p->storage) {
     case SpvStorageClassStorageBuffer:
@@ -38,7 +38,7 @@ static unsigned space_of(const Pointer *p)
 }
 
 /* As an address of the memory that its storage class names. */
-LV threads_narrowed(Emit *e, const Pointer *p, LV address)
+LV threads_narrowed(Emit *e, const EmitPointer *p, LV address)
 {
     unsigned space = space_of(p);
     if (space == SPACE_GENERIC)
@@ -46,7 +46,7 @@ LV threads_narrowed(Emit *e, const Pointer *p, LV address)
     return LLVMBuildAddrSpaceCast(e->b, address, LLVMPointerTypeInContext(e->cx, space), "");
 }
 
-LV threads_inside(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     if (!e->robust || !p->limit)
         return NULL;
@@ -57,7 +57,7 @@ LV threads_inside(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     return LLVMBuildAnd(e->b, starts, fits, "");
 }
 
-static unsigned alignment(const Pointer *p, uint32_t size)
+static unsigned alignment(const EmitPointer *p, uint32_t size)
 {
     return p->align && p->align < size ? p->align : size;
 }
@@ -68,7 +68,7 @@ static LT memory_type(Emit *e, const SpvType *t)
     return t->kind == SPV_BOOL ? e->i8 : emit_scalar_type(e, t);
 }
 
-static LV load_scalar(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+static LV load_scalar(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t)
 {
     uint32_t size = emit_scalar_bytes(e, t);
     LV v = LLVMBuildLoad2(e->b, memory_type(e, t),
@@ -79,7 +79,7 @@ static LV load_scalar(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
     return t->kind == SPV_BOOL ? LLVMBuildICmp(e->b, LLVMIntNE, v, LLVMConstNull(e->i8), "") : v;
 }
 
-static void store_scalar(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+static void store_scalar(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, t);
     if (t->kind == SPV_BOOL)
@@ -90,13 +90,13 @@ static void store_scalar(Emit *e, const Pointer *p, int64_t byte, const SpvType 
         LLVMSetVolatile(s, true);
 }
 
-LV threads_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+LV threads_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t)
 {
     LV inside = threads_inside(e, p, byte, emit_scalar_bytes(e, t));
     if (!inside)
         return load_scalar(e, p, byte, t);
     LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) };
-    If f = if_begin(e, inside);
+    EmitIf f = if_begin(e, inside);
     LV v[2] = { LLVMConstNull(emit_scalar_type(e, t)), load_scalar(e, p, byte, t) };
     from[1] = LLVMGetInsertBlock(e->b);
     if_end(e, &f);
@@ -105,10 +105,10 @@ LV threads_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
     return phi;
 }
 
-void threads_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+void threads_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v)
 {
     LV inside = threads_inside(e, p, byte, emit_scalar_bytes(e, t));
-    If f = { 0 };
+    EmitIf f = { 0 };
     if (inside)
         f = if_begin(e, inside);
     store_scalar(e, p, byte, t, v);
@@ -118,20 +118,21 @@ void threads_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *
 
 /* ---- composites ------------------------------------------------------------------------------ */
 
-typedef void PartFn(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV *leaf);
+typedef void PartFn(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV *leaf);
 
-static void load_part(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV *leaf)
+static void load_part(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV *leaf)
 {
     *leaf = threads_load_leaf(e, p, byte, t);
 }
 
-static void store_part(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV *leaf)
+static void store_part(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV *leaf)
 {
     threads_store_leaf(e, p, byte, t, *leaf);
 }
 
 /* Calls fn for the scalars of what lies `byte` bytes into the pointee, in order. */
-static LV *each_part(Emit *e, const Pointer *p, const Layout *l, int64_t byte, LV *leaf, PartFn *fn)
+static LV *each_part(Emit *e, const EmitPointer *p, const EmitLayout *l, int64_t byte, LV *leaf,
+                     PartFn *fn)
 {
     const SpvType *t = l->type;
     bool composite = t->kind == SPV_VECTOR || t->kind == SPV_MATRIX || t->kind == SPV_ARRAY ||
@@ -142,13 +143,13 @@ static LV *each_part(Emit *e, const Pointer *p, const Layout *l, int64_t byte, L
     }
     for (uint32_t k = 0; k < t->count; k++) {
         uint64_t offset;
-        Layout part = emit_layout_part(e, l, k, &offset);
+        EmitLayout part = emit_layout_part(e, l, k, &offset);
         leaf = each_part(e, p, &part, byte + (int64_t)offset, leaf, fn);
     }
     return leaf;
 }
 
-void threads_load(Emit *e, const Pointer *p, LV *leaves)
+void threads_load(Emit *e, const EmitPointer *p, LV *leaves)
 {
     if (p->builtin)
         emit_load_builtin(e, p, leaves);
@@ -156,7 +157,7 @@ void threads_load(Emit *e, const Pointer *p, LV *leaves)
         each_part(e, p, &p->at, 0, leaves, load_part);
 }
 
-void threads_store(Emit *e, const Pointer *p, const LV *leaves)
+void threads_store(Emit *e, const EmitPointer *p, const LV *leaves)
 {
     each_part(e, p, &p->at, 0, (LV *)leaves, store_part);
 }
@@ -165,13 +166,13 @@ void threads_store(Emit *e, const Pointer *p, const LV *leaves)
 
 void threads_copy_sized(Emit *e, const SpvInst *i)
 {
-    const Pointer *to = emit_pointer(e, spv_operand(i, 0)),
-                  *from = emit_pointer(e, spv_operand(i, 1));
+    const EmitPointer *to = emit_pointer(e, spv_operand(i, 0)),
+                      *from = emit_pointer(e, spv_operand(i, 1));
     LV size = emit_cast_index(e, emit_leaf(e, spv_operand(i, 2), 0), e->i64);
     SpvType byte_type = { .kind = SPV_INT, .bits = 8 };
     /* byte by byte, each as robust as a byte's own access */
-    Loop l = loop_begin(e, size);
-    Pointer a = *to, b = *from;
+    EmitLoop l = loop_begin(e, size);
+    EmitPointer a = *to, b = *from;
     a.offset = a.offset ? LLVMBuildAdd(e->b, a.offset, l.index, "") : l.index;
     b.offset = b.offset ? LLVMBuildAdd(e->b, b.offset, l.index, "") : l.index;
     threads_store_leaf(e, &a, 0, &byte_type, threads_load_leaf(e, &b, 0, &byte_type));

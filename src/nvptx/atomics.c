@@ -10,7 +10,7 @@
 
 typedef struct Atomic {
     const SpvInst *i;
-    const Pointer *p;
+    const EmitPointer *p;
     LT type;
     uint32_t size;
     unsigned scope;       /* LLVM's */
@@ -103,7 +103,7 @@ static LV guarded(Emit *e, const Atomic *a, int64_t byte)
 {
     LV inside = threads_inside(e, a->p, byte, a->size);
     LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) };
-    If f = { 0 };
+    EmitIf f = { 0 };
     if (inside)
         f = if_begin(e, inside);
     LV old = one(e, a, threads_narrowed(e, a->p, threads_address(e, a->p, byte, a->size)));

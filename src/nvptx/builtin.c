@@ -232,7 +232,7 @@ static LV part_of(Emit *e, uint32_t builtin, uint32_t k)
     return k ? NULL : single(e, builtin);
 }
 
-bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n)
+bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n)
 {
     const SpvType *t = spv_type(e->module, variable->type);
     uint32_t words;
@@ -249,7 +249,7 @@ bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, Affine *affin
             break;
         LT type = emit_scalar_type(e, scalar);
         leaves[k] = LLVMGetIntTypeWidth(type) > 32 ? LLVMBuildZExt(e->b, v, type, "") : v;
-        affine[k] = (Affine){ .group = 1 };
+        affine[k] = (EmitAffine){ .group = 1 };
     }
     e->b = b;
     if (!known)

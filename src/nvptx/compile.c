@@ -32,13 +32,13 @@ static bool fail(Compilation *c, const char *what)
 
 /* What is lowered: matrices of other shapes, all else that is done with them, and subgroups of more
  * than a warp. */
-static const ProfileShape shapes[] = {
+static const LowerShape shapes[] = {
     { PROFILE_F16, PROFILE_F16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
     { PROFILE_F16, PROFILE_F16, PROFILE_F16, PROFILE_F16, 16, 16, 16, SpvScopeSubgroup, false },
     { PROFILE_BF16, PROFILE_BF16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
 };
 
-static const Profile profile = {
+static const LowerProfile profile = {
     .name = "cuda",
     .source = "PTX ISA",
     .subgroup_size = NVPTX_WARP,
@@ -124,7 +124,7 @@ static bool lower(Compilation *c)
     e->module = m;
     e->entry = &c->entry;
     e->target = &threads_target;
-    e->own = NEW(&c->arena, Threads);
+    e->own = NEW(&c->arena, NvptxThreads);
     e->robust = c->options->robust;
     e->fma = true;
     e->sink = c->sink;
@@ -170,10 +170,10 @@ static bool generate(Compilation *c)
     c->llvm_owned = true;
     if (!emit_module(e, NVPTX_KERNEL_NAME) || !keep_facts(c))
         return false;
-    PtxRequest request = { .isa = c->isa,
-                           .optimise = c->options->optimise,
-                           .members = threads_of(e)->has_masks ? threads_of(e)->members : NULL,
-                           .emit = c->options->emit };
+    NvptxRequest request = { .isa = c->isa,
+                             .optimise = c->options->optimise,
+                             .members = threads_of(e)->has_masks ? threads_of(e)->members : NULL,
+                             .emit = c->options->emit };
     c->llvm_owned = false;
     return ptx_of_module(e->ll, e->cx, &request, c->kernel, c->sink);
 }

@@ -70,11 +70,11 @@ static uint32_t edges_to(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 /* The phis of block `at`, when all blocks are there: what they are in each that leads to it. */
 static void fill_phis(Emit *e, uint32_t at)
 {
-    const Threads *t = threads_of(e);
+    const NvptxThreads *t = threads_of(e);
     const SpvInst *i = e->cfg->blocks[at].block->insts.first;
     for (; next_phi(&i); i = i->next) {
         e->position = at;
-        const Value *phi = emit_value(e, i->id);
+        const EmitValue *phi = emit_value(e, i->id);
         for (uint32_t o = 0; o + 1 < spv_n_operands(i); o += 2) {
             SpvInst *label = spv_def(e->module, spv_operand(i, o + 1));
             uint32_t from = label && label->block ? e->cfg->position[label->block->index] : NONE;
@@ -130,7 +130,7 @@ static void leave_block(Emit *e, const SpvInst *term)
 
 void threads_blocks(Emit *e)
 {
-    Threads *t = threads_of(e);
+    NvptxThreads *t = threads_of(e);
     const Cfg *c = e->cfg;
     for (uint32_t p = 0; p + 1 < c->n; p++) {
         char name[32];

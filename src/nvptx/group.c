@@ -48,7 +48,7 @@ static LV how_many(Emit *e, uint32_t operation)
                : own;
 }
 
-static LV combined(Emit *e, Combine how, LV v, uint32_t operation)
+static LV combined(Emit *e, EmitCombine how, LV v, uint32_t operation)
 {
     LT type = LLVMTypeOf(v);
     LV base = values(e), own = threads_local_index(e), n = how_many(e, operation);
@@ -59,7 +59,7 @@ static LV combined(Emit *e, Combine how, LV v, uint32_t operation)
         first = LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, own, ir_int(e->i32, 0), ""),
                                 LLVMConstNull(type), first, "");
     LLVMBuildStore(e->b, first, sum);
-    Loop l = loop_begin(e, n);
+    EmitLoop l = loop_begin(e, n);
     LV next = combine(e, how, LLVMBuildLoad2(e->b, type, sum, ""), load(e, base, l.index, type));
     LLVMBuildStore(e->b, next, sum);
     loop_end(e, &l);
@@ -98,7 +98,7 @@ void threads_group_inst(Emit *e, const SpvInst *i)
     bool broadcasts = i->op == SpvOpGroupBroadcast || i->op == SpvOpGroupNonUniformBroadcast;
     LV *v = ops_leaves(e, spv_operand(i, vote || broadcasts ? 1 : 2), &n);
     LV from = broadcasts ? linear(e, spv_operand(i, 2)) : NULL;
-    Combine how = vote ? all ? COMBINE_AND : COMBINE_OR : broadcasts ? 0 : combine_of(i->op);
+    EmitCombine how = vote ? all ? COMBINE_AND : COMBINE_OR : broadcasts ? 0 : combine_of(i->op);
     for (uint32_t k = 0; k < n; k++)
         v[k] = broadcasts
                    ? broadcast(e, v[k], from)
@@ -114,7 +114,7 @@ static LV wide(Emit *e, SpvId id) { return arith_resize(e->b, emit_leaf(e, id, 0
 static void async_copy(Emit *e, const SpvInst *i)
 {
     SpvId to = spv_operand(i, 1), from = spv_operand(i, 2);
-    const Pointer *p = emit_pointer(e, to);
+    const EmitPointer *p = emit_pointer(e, to);
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     LV bytes = ir_int(e->i64, size), n = wide(e, spv_operand(i, 3));
     LV stride = LLVMBuildMul(e->b, wide(e, spv_operand(i, 4)), bytes, "");
@@ -124,7 +124,7 @@ static void async_copy(Emit *e, const SpvInst *i)
     LV own = LLVMBuildZExt(e->b, threads_local_index(e), e->i64, "");
     LV more = LLVMBuildAdd(e->b, n, LLVMBuildSub(e->b, step, ir_int(e->i64, 1), ""), "");
     LV rounds = LLVMBuildUDiv(e->b, LLVMBuildSub(e->b, more, own, ""), step, "");
-    Loop l = loop_begin(e, rounds);
+    EmitLoop l = loop_begin(e, rounds);
     LV k = LLVMBuildAdd(e->b, own, LLVMBuildMul(e->b, l.index, step, ""), "");
     LV there = ir_at(e->b, d, LLVMBuildMul(e->b, k, gathers ? bytes : stride, ""));
     LV here = ir_at(e->b, s, LLVMBuildMul(e->b, k, gathers ? stride : bytes, ""));

@@ -25,7 +25,7 @@ LV threads_register(Emit *e, const char *name); /* a special register: "tid.x"; 
 LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
 
 /* builtin.c */
-bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);
 LV threads_lane(Emit *e);        /* i32, of the subgroup; in the entry block */
 LV threads_local_index(Emit *e); /* i32, here */
 LV threads_invocations(Emit *e); /* of the workgroup */
@@ -33,16 +33,16 @@ LV threads_local_size(Emit *e, uint32_t axis);
 LV threads_members(Emit *e); /* i32: the warp's lanes that the subgroup has */
 
 /* access.c */
-LV threads_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
-void threads_load(Emit *e, const Pointer *p, LV *leaves);
-void threads_store(Emit *e, const Pointer *p, const LV *leaves);
-LV threads_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
-void threads_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
+LV threads_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
+void threads_load(Emit *e, const EmitPointer *p, LV *leaves);
+void threads_store(Emit *e, const EmitPointer *p, const LV *leaves);
+LV threads_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
+void threads_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
 void threads_copy_sized(Emit *e, const SpvInst *i);
 /* The address in the address space of the memory that p's storage class names. */
-LV threads_narrowed(Emit *e, const Pointer *p, LV address);
+LV threads_narrowed(Emit *e, const EmitPointer *p, LV address);
 /* i1: whether [byte, byte + size) is inside; NULL: no need to ask. */
-LV threads_inside(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 
 /* flow.c */
 bool threads_plan(Emit *e);
@@ -82,24 +82,24 @@ enum { NVPTX_KERNEL_CONVENTION = 71 }; /* LLVM's calling convention of kernels *
 bool doubles_define(LLVMModuleRef module, char *said, size_t size);
 
 /* ptx.c */
-typedef struct PtxRequest {
+typedef struct NvptxRequest {
     const char *isa;
     bool optimise;
     LV members; /* the warp's lanes that exist, where calls of MASK_NAME remain; else NULL */
     NvptxEmit emit;
-} PtxRequest;
+} NvptxRequest;
 /* Takes the module and its context; fills in out->ptx and text. False after reporting. */
-bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const PtxRequest *r,
+bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const NvptxRequest *r,
                    NvptxKernel *out, DiagSink *sink);
 
 /* Of one function: Emit.own. */
-typedef struct Threads {
+typedef struct NvptxThreads {
     LV lane, members; /* NULL: not asked for yet */
     bool has_masks;
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
-    struct Matrices *matrices; /* matrix.c's */
-} Threads;
-static inline Threads *threads_of(const Emit *e) { return e->own; }
+    struct NvptxMatrices *matrices; /* matrix.c's */
+} NvptxThreads;
+static inline NvptxThreads *threads_of(const Emit *e) { return e->own; }
 
 #endif

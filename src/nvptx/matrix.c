@@ -25,7 +25,7 @@ typedef struct Turned {
 
 typedef struct Access {
     const SpvInst *i;
-    const Pointer *p;
+    const EmitPointer *p;
     const SpvType *element;
     LT type;       /* of an element */
     uint32_t size; /* of it */
@@ -37,7 +37,7 @@ typedef struct Access {
 
 enum { MOST_LOADS = 64 };
 
-struct Matrices {
+struct NvptxMatrices {
     Turned *turned; /* by id of a value, n_turned of them */
     uint32_t n_turned;
     Access loads[MOST_LOADS]; /* put off until one is needed */
@@ -96,7 +96,7 @@ static void become_array(Emit *e, SpvInst *type)
 bool threads_matrices(Emit *e)
 {
     SpvModule *m = e->module;
-    struct Matrices *x = threads_of(e)->matrices = NEW(e->arena, struct Matrices);
+    struct NvptxMatrices *x = threads_of(e)->matrices = NEW(e->arena, struct NvptxMatrices);
     VEC(SpvInst *) types = { 0 };
     for (SpvInst *i = m->globals.first; i; i = i->next) {
         if (i->op != SpvOpTypeCooperativeMatrixKHR)
@@ -160,7 +160,7 @@ static LV turn(Emit *e, LV word)
 
 static Turned *turned_of(Emit *e, SpvId id)
 {
-    struct Matrices *m = threads_of(e)->matrices;
+    struct NvptxMatrices *m = threads_of(e)->matrices;
     return id < m->n_turned ? &m->turned[id] : NULL;
 }
 
@@ -340,9 +340,9 @@ static void store_lines(Emit *e, const Access *x, LV base, const LV *leaf)
 }
 
 /* Of one element, which asks for itself. across: lines are columns. */
-static Pointer element_pointer(Emit *e, const Access *x, uint32_t k, bool across)
+static EmitPointer element_pointer(Emit *e, const Access *x, uint32_t k, bool across)
 {
-    Pointer p = *x->p;
+    EmitPointer p = *x->p;
     uint32_t h = k / 4, j = k % 4;
     LV offset;
     if (across) { /* the line is the column, and in it the row */
@@ -359,7 +359,7 @@ static Pointer element_pointer(Emit *e, const Access *x, uint32_t k, bool across
 static void load_elements(Emit *e, const Access *x, bool across, LV *leaf)
 {
     for (uint32_t k = 0; k < HELD; k++) {
-        Pointer p = element_pointer(e, x, k, across);
+        EmitPointer p = element_pointer(e, x, k, across);
         leaf[k] = threads_load_leaf(e, &p, 0, x->element);
     }
 }
@@ -367,7 +367,7 @@ static void load_elements(Emit *e, const Access *x, bool across, LV *leaf)
 static void store_elements(Emit *e, const Access *x, bool across, const LV *leaf)
 {
     for (uint32_t k = 0; k < HELD; k++) {
-        Pointer p = element_pointer(e, x, k, across);
+        EmitPointer p = element_pointer(e, x, k, across);
         threads_store_leaf(e, &p, 0, x->element, leaf[k]);
     }
 }
@@ -416,7 +416,7 @@ static void set_loaded(Emit *e, const Access *x, LV *leaf)
 /* All loads that were put off, under one test: whether each of them is plain. */
 void threads_load_matrices(Emit *e)
 {
-    struct Matrices *m = threads_of(e)->matrices;
+    struct NvptxMatrices *m = threads_of(e)->matrices;
     uint32_t n = m->n_loads;
     LV fast[MOST_LOADS][HELD], slow[MOST_LOADS][HELD], base[MOST_LOADS], plain = NULL;
     LLVMBasicBlockRef from[2], done = NULL;
@@ -457,7 +457,7 @@ void threads_load_matrices(Emit *e)
 
 static void load(Emit *e, const SpvInst *i)
 {
-    struct Matrices *m = threads_of(e)->matrices;
+    struct NvptxMatrices *m = threads_of(e)->matrices;
     Access x;
     LV leaf[HELD];
     open_access(e, i, 1, spv_type(e->module, i->type)->element, &x);
@@ -474,7 +474,7 @@ static void load(Emit *e, const SpvInst *i)
 /* Numbers, addresses and other loads, of which none is of what was put off. */
 static bool may_come_first(Emit *e, const SpvInst *i)
 {
-    const struct Matrices *m = threads_of(e)->matrices;
+    const struct NvptxMatrices *m = threads_of(e)->matrices;
     const EmitRule *rule = emit_rule(e, i->op);
     bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
     if (!chain && i->op != SpvOpLoad && !(rule && rule->flags & EMIT_CHEAP))

@@ -65,7 +65,7 @@ const char *nvptx_isa_of(uint32_t capability)
 typedef struct Making {
     LLVMModuleRef module;
     LLVMContextRef context;
-    const PtxRequest *request;
+    const NvptxRequest *request;
     const Target *target;
     NvptxKernel *out;
     LLVMTargetMachineRef machine;
@@ -224,7 +224,7 @@ static void initialise(void)
     LLVMInitializeNVPTXAsmPrinter();
 }
 
-bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const PtxRequest *r,
+bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const NvptxRequest *r,
                    NvptxKernel *out, DiagSink *sink)
 {
     static pthread_once_t initialised = PTHREAD_ONCE_INIT;

@@ -360,7 +360,7 @@ static void broadcast(Emit *e, const SpvInst *i)
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
 typedef struct Scan {
-    Combine how;
+    EmitCombine how;
     uint32_t operation, cluster;
     LV mask;  /* who takes part */
     LV parts; /* of partitioned ones: the lane's own part, as a word; else NULL */

@@ -85,7 +85,7 @@ static LV own_memory(Emit *e, uint64_t bytes)
     return slot;
 }
 
-static void own_variable(Emit *e, const SpvInst *variable, Pointer *p)
+static void own_variable(Emit *e, const SpvInst *variable, EmitPointer *p)
 {
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     if (size > (uint64_t)1 << 18) {
@@ -96,10 +96,10 @@ static void own_variable(Emit *e, const SpvInst *variable, Pointer *p)
     p->base = own_memory(e, size);
 }
 
-static Pointer own_copy(Emit *e, LV from, uint64_t size, uint64_t align)
+static EmitPointer own_copy(Emit *e, LV from, uint64_t size, uint64_t align)
 {
     (void)align;
-    Pointer p = { .base = own_memory(e, size), .affine = { .group = 1 } };
+    EmitPointer p = { .base = own_memory(e, size), .affine = { .group = 1 } };
     LLVMBuildMemCpy(e->b, p.base, 16, from, 1, LLVMConstInt(e->i64, size, 0));
     return p;
 }
@@ -144,18 +144,21 @@ static void nothing(Emit *e) { (void)e; }
 
 static void no_edge(Emit *e, uint32_t from, uint32_t to) { (void)e, (void)from, (void)to; }
 
-static void no_prefetch(Emit *e, const SpvInst *i, const Pointer *p) { (void)e, (void)i, (void)p; }
+static void no_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
+{
+    (void)e, (void)i, (void)p;
+}
 
-static void defined(Emit *e, const SpvInst *i, Value *v) { (void)e, (void)i, (void)v; }
+static void defined(Emit *e, const SpvInst *i, EmitValue *v) { (void)e, (void)i, (void)v; }
 
 /* A value's definition dominates its uses, and blocks are laid out as they are. */
-static const Value *elsewhere(Emit *e, const SpvInst *i, const Value *v)
+static const EmitValue *elsewhere(Emit *e, const SpvInst *i, const EmitValue *v)
 {
     (void)e, (void)i;
     return v;
 }
 
-static void load_opaque(Emit *e, const Pointer *p, LV *leaves)
+static void load_opaque(Emit *e, const EmitPointer *p, LV *leaves)
 {
     uint32_t n = emit_n_leaves(e, p->at.type);
     emit_error(e, NULL, NULL, "images and samplers are not supported on %s", e->target->name);

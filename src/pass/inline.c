@@ -373,7 +373,7 @@ static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunct
 {
     Site t = { .call = call, .caller = caller, .callee = callee };
     uint16_t end = callee->first->insts.last->op;
-    AheadReport *ahead = s->c->options->ahead;
+    PassAheadReport *ahead = s->c->options->ahead;
     map_parameters(s, &t);
     if (ahead && s->structured && returns_early(callee))
         ahead->unstructured |= returns_from_loop(s, callee);

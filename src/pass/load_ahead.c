@@ -45,9 +45,9 @@ static const char *const reasons[AHEAD_N_REASONS] = {
     [AHEAD_CALLS] = "a load calls a function, and the loop writes memory",
 };
 
-const char *ahead_reason(AheadReason why) { return why < AHEAD_N_REASONS ? reasons[why] : ""; }
+const char *ahead_reason(PassAheadReason why) { return why < AHEAD_N_REASONS ? reasons[why] : ""; }
 
-void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l)
+void ahead_report(PassAheadReport *r, const SpvModule *m, const SpvInst *merge, PassAheadLoop l)
 {
     l.loc = spv_loc(r->arena, m, merge);
     vec_push(r->arena, &r->loops, l);
@@ -77,7 +77,7 @@ typedef struct Pipeliner {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
-    const WaitQueues *found;
+    const PassWaitQueues *found;
     PassLoopMarks marks;
     PassIdWords ids;
     uint64_t budget;
@@ -237,7 +237,7 @@ static void find_effects(Pipeliner *s)
 }
 
 /* Whether a load means the same in an earlier iteration. */
-static AheadReason may_move(const Pipeliner *s, const SpvInst *load)
+static PassAheadReason may_move(const Pipeliner *s, const SpvInst *load)
 {
     uint32_t place = place_of_storage(storage_of(s, spv_operand(load, 0)));
     SpvId callees[SPV_MAX_CALLEES];
@@ -323,10 +323,10 @@ static bool add_always(Pipeliner *s, SpvId id)
 }
 
 /* Adds a load and what its address is made of. Other loads there must be free to move too. */
-static AheadReason add_guarded(Pipeliner *s, SpvInst *load)
+static PassAheadReason add_guarded(Pipeliner *s, SpvInst *load)
 {
     uint32_t from = s->guarded.insts.len, always = s->always.insts.len, place;
-    AheadReason why = AHEAD_DONE;
+    PassAheadReason why = AHEAD_DONE;
     if (!has(&s->guarded, load, &place)) {
         vec_push(s->c->scratch, &s->guarded.insts, load);
         if (from >= MAX_SLICE || !close_slice(s, &s->guarded, from))
@@ -390,7 +390,7 @@ static bool goes_by_data(Pipeliner *s, SpvInst *load)
     Slice x = { 0 };
     vec_push(s->c->scratch, &x.insts, load);
     for (uint32_t k = 0; k < x.insts.len; k++) {
-        const AheadLoad *l = k ? wait_queues_load(s->found, x.insts.data[k]) : NULL;
+        const PassAheadLoad *l = k ? wait_queues_load(s->found, x.insts.data[k]) : NULL;
         uint32_t place;
         if (l && l->moves == AHEAD_STEPS)
             return true;
@@ -404,14 +404,14 @@ static bool goes_by_data(Pipeliner *s, SpvInst *load)
     return false;
 }
 
-static bool is_behind_exit(const Pipeliner *s, const AheadLoad *l)
+static bool is_behind_exit(const Pipeliner *s, const PassAheadLoad *l)
 {
     uint32_t p = s->g->position[l->inst->block->index];
     uint32_t exit = s->g->position[s->exit->block->index];
     return p != exit && cfg_dominates(s->g, exit, p);
 }
 
-static AheadReason take_load(Pipeliner *s, const AheadLoad *l)
+static PassAheadReason take_load(Pipeliner *s, const PassAheadLoad *l)
 {
     uint32_t p = s->g->position[l->inst->block->index];
     if (!cfg_dominates(s->g, p, s->l.loop->latch))
@@ -422,16 +422,16 @@ static AheadReason take_load(Pipeliner *s, const AheadLoad *l)
         return AHEAD_EXIT_BETWEEN;
     if (l->moves == AHEAD_UNKNOWN && !goes_by_data(s, l->inst))
         return AHEAD_STEP;
-    AheadReason why = add_guarded(s, l->inst);
+    PassAheadReason why = add_guarded(s, l->inst);
     if (!why)
         vec_push(s->c->scratch, &s->registers, (Register){ .load = l->inst });
     return why;
 }
 
 /* Takes the loads behind the exit; where there are none, those in front of it. */
-static void take_loads(Pipeliner *s, AheadLoop *r)
+static void take_loads(Pipeliner *s, PassAheadLoop *r)
 {
-    const AheadLoad *all = s->found->loads.data;
+    const PassAheadLoad *all = s->found->loads.data;
     s->behind = false;
     for (uint32_t k = 0; k < s->found->loads.len; k++)
         s->behind |=
@@ -439,7 +439,7 @@ static void take_loads(Pipeliner *s, AheadLoop *r)
     for (uint32_t k = 0; k < s->found->loads.len; k++) {
         if (all[k].loop != s->l.loop)
             continue;
-        AheadReason why = take_load(s, &all[k]);
+        PassAheadReason why = take_load(s, &all[k]);
         r->why = r->why ? r->why : why;
         r->loads++;
     }
@@ -447,7 +447,7 @@ static void take_loads(Pipeliner *s, AheadLoop *r)
     r->why = r->loads ? r->why : AHEAD_NO_LOAD;
 }
 
-static AheadReason examine(Pipeliner *s, const CfgLoop *loop, AheadLoop *r)
+static PassAheadReason examine(Pipeliner *s, const CfgLoop *loop, PassAheadLoop *r)
 {
     if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, MAX_BLOCKS) || !loop->merge_inst)
         return AHEAD_LATCHES;
@@ -789,7 +789,7 @@ static void drop_hint(SpvModule *m, SpvInst *merge)
 static bool try_loop(Pipeliner *s, const CfgLoop *loop)
 {
     SpvInst *merge = loop->merge_inst;
-    AheadLoop r = { .queues = s->queues = wait_queues_hint(loop) };
+    PassAheadLoop r = { .queues = s->queues = wait_queues_hint(loop) };
     r.why = examine(s, loop, &r);
     ahead_report(s->c->options->ahead, s->m, merge, r);
     if (r.ahead)

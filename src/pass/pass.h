@@ -15,7 +15,7 @@
 
 typedef struct PassOptions {
     const char *entry; /* entry point, NULL = the only one */
-    const SpecValue *spec;
+    const SpvSpecValue *spec;
     uint32_t n_spec;
     /* folded into nothing by default; used by length queries and unrolling budgets */
     uint32_t subgroup_size;
@@ -24,7 +24,7 @@ typedef struct PassOptions {
     uint32_t fuse_steps;
     bool optimise; /* false: only what the code generator cannot do without */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
-    struct AheadReport *ahead;
+    struct PassAheadReport *ahead;
     /* for --emit and tests; may be NULL */
     void (*after)(void *user, const char *pass, SpvModule *m);
     void *user;
@@ -97,41 +97,42 @@ enum {
 };
 
 /* What a value grows by from one iteration of a loop to the next. */
-typedef enum AheadStepKind {
+typedef enum PassAheadStepKind {
     STEP_CONSTANT,
     STEP_VALUE,
     STEP_ADD,
     STEP_SUB,
     STEP_MUL
-} AheadStepKind;
-typedef struct AheadStep AheadStep;
-struct AheadStep {
-    AheadStepKind kind;
-    uint64_t bits;          /* CONSTANT */
-    SpvId value;            /* VALUE: the same in all iterations, but perhaps made in each */
-    const AheadStep *x, *y; /* ADD, SUB, MUL */
+} PassAheadStepKind;
+typedef struct PassAheadStep PassAheadStep;
+struct PassAheadStep {
+    PassAheadStepKind kind;
+    uint64_t bits;              /* CONSTANT */
+    SpvId value;                /* VALUE: the same in all iterations, but perhaps made in each */
+    const PassAheadStep *x, *y; /* ADD, SUB, MUL */
 };
 
-typedef enum AheadMoves { AHEAD_STEPS, AHEAD_STAYS, AHEAD_UNKNOWN } AheadMoves;
+typedef enum PassAheadMoves { AHEAD_STEPS, AHEAD_STAYS, AHEAD_UNKNOWN } PassAheadMoves;
 
 /* A load in a loop with the hint, not in one within that. */
-typedef struct AheadLoad {
+typedef struct PassAheadLoad {
     SpvInst *inst; /* OpCooperativeMatrixLoad{KHR,TensorNV}, OpLoad from a buffer */
     const CfgLoop *loop;
-    uint32_t queues;                               /* 1 to WAIT_QUEUES_MOST */
-    AheadMoves moves;                              /* STEPS: by a loop-invariant step */
-    const AheadStep *bytes;                        /* STEPS: what the pointer moves on */
-    const AheadStep *slice[TENSOR_MAX_DIMENSIONS]; /* elements that a tensor layout's slice does */
-} AheadLoad;
+    uint32_t queues;            /* 1 to WAIT_QUEUES_MOST */
+    PassAheadMoves moves;       /* STEPS: by a loop-invariant step */
+    const PassAheadStep *bytes; /* STEPS: what the pointer moves on */
+    const PassAheadStep
+        *slice[TENSOR_MAX_DIMENSIONS]; /* elements that a tensor layout's slice does */
+} PassAheadLoad;
 
-typedef struct WaitQueues {
-    VEC(AheadLoad) loads;
+typedef struct PassWaitQueues {
+    VEC(PassAheadLoad) loads;
     Map places; /* by id of a load */
-} WaitQueues;
+} PassWaitQueues;
 
-WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
-const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i); /* or NULL */
-uint32_t wait_queues_hint(const CfgLoop *loop); /* AheadLoad.queues; 0: no hint */
+PassWaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
+const PassAheadLoad *wait_queues_load(const PassWaitQueues *w, const SpvInst *i); /* or NULL */
+uint32_t wait_queues_hint(const CfgLoop *loop); /* PassAheadLoad.queues; 0: no hint */
 bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
 /* Whether a value is the same in all iterations, as long as memory does not change. */
 bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id);
@@ -139,7 +140,7 @@ bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
 /* ---- load_ahead.c: what came of a loop ------------------------------------------------------- */
 
 /* Why a loop, or one of its loads, is left as it is. */
-typedef enum AheadReason {
+typedef enum PassAheadReason {
     AHEAD_DONE,
     AHEAD_UNROLLED,
     AHEAD_LATCHES,
@@ -157,23 +158,23 @@ typedef enum AheadReason {
     AHEAD_CALLS,
     AHEAD_STRUCTURE,
     AHEAD_N_REASONS
-} AheadReason;
+} PassAheadReason;
 
-typedef struct AheadLoop {
+typedef struct PassAheadLoop {
     DiagLoc loc;                   /* of its OpLoopMerge */
     uint32_t queues, loads, ahead; /* loads in it; those that are pipelined */
-    AheadReason why;               /* of the loop, or of the first load that is left; or DONE */
-} AheadLoop;
+    PassAheadReason why;           /* of the loop, or of the first load that is left; or DONE */
+} PassAheadLoop;
 
-typedef struct AheadReport {
+typedef struct PassAheadReport {
     Arena *arena;
     /* inlining or unrolling left unstructured control flow, which drivers reject */
     bool unstructured;
-    VEC(AheadLoop) loops;
-} AheadReport;
+    VEC(PassAheadLoop) loops;
+} PassAheadReport;
 
-const char *ahead_reason(AheadReason why); /* for people; "" for DONE */
-void ahead_report(AheadReport *r, const SpvModule *m, const SpvInst *merge, AheadLoop l);
+const char *ahead_reason(PassAheadReason why); /* for people; "" for DONE */
+void ahead_report(PassAheadReport *r, const SpvModule *m, const SpvInst *merge, PassAheadLoop l);
 
 /* Replaces SPV_NV_cooperative_matrix by SPV_KHR_cooperative_matrix, which came of it, in a module
  * that was just read. */

@@ -311,7 +311,7 @@ static bool unroll_loop(Unroller *u, PassLoopCopy *l, const Trip *trip)
         return false;
     if (u->c->options->ahead && wait_queues_hint(l->loop))
         ahead_report(u->c->options->ahead, u->m, l->loop->merge_inst,
-                     (AheadLoop){ .queues = wait_queues_hint(l->loop), .why = AHEAD_UNROLLED });
+                     (PassAheadLoop){ .queues = wait_queues_hint(l->loop), .why = AHEAD_UNROLLED });
     Copies k = { NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvBlock *, trip->copies),
                  NEW_ARRAY(a, SpvBlock *, trip->copies), NEW_ARRAY(a, SpvId, trip->copies) };
     SpvInst *merge = l->loop->merge_inst;

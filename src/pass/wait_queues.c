@@ -23,20 +23,20 @@ typedef struct StepSearch {
     uint32_t left;         /* values that may still be asked about */
 } StepSearch;
 
-static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth);
+static const PassAheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth);
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const AheadStep *constant_step(StepSearch *s, uint64_t bits)
+static const PassAheadStep *constant_step(StepSearch *s, uint64_t bits)
 {
-    AheadStep *x = NEW(s->arena, AheadStep);
+    PassAheadStep *x = NEW(s->arena, PassAheadStep);
     x->bits = bits;
     return x;
 }
 
-static const AheadStep *value(StepSearch *s, SpvId id)
+static const PassAheadStep *value(StepSearch *s, SpvId id)
 {
-    AheadStep *x = NEW(s->arena, AheadStep);
+    PassAheadStep *x = NEW(s->arena, PassAheadStep);
     uint64_t bits;
     if (spv_constant(s->m, id, &bits))
         return constant_step(s, bits);
@@ -45,13 +45,13 @@ static const AheadStep *value(StepSearch *s, SpvId id)
     return x;
 }
 
-static bool is_constant(const AheadStep *x, uint64_t bits)
+static bool is_constant(const PassAheadStep *x, uint64_t bits)
 {
     return x && x->kind == STEP_CONSTANT && x->bits == bits;
 }
 
-static const AheadStep *combine_steps(StepSearch *s, AheadStepKind kind, const AheadStep *x,
-                                      const AheadStep *y)
+static const PassAheadStep *combine_steps(StepSearch *s, PassAheadStepKind kind,
+                                          const PassAheadStep *x, const PassAheadStep *y)
 {
     if (!x || !y)
         return NULL;
@@ -65,8 +65,8 @@ static const AheadStep *combine_steps(StepSearch *s, AheadStepKind kind, const A
         return y;
     if (kind == STEP_MUL && (is_constant(x, 0) || is_constant(y, 0)))
         return constant_step(s, 0);
-    AheadStep *both = NEW(s->arena, AheadStep);
-    *both = (AheadStep){ .kind = kind, .x = x, .y = y };
+    PassAheadStep *both = NEW(s->arena, PassAheadStep);
+    *both = (PassAheadStep){ .kind = kind, .x = x, .y = y };
     return both;
 }
 
@@ -84,7 +84,7 @@ static bool is_same(StepSearch *s, SpvId id, uint32_t depth)
 }
 
 /* id - phi, where id is phi plus what does not change. */
-static const AheadStep *beyond(StepSearch *s, SpvId phi, SpvId id, uint32_t depth)
+static const PassAheadStep *beyond(StepSearch *s, SpvId phi, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     if (id == phi)
@@ -93,7 +93,7 @@ static const AheadStep *beyond(StepSearch *s, SpvId phi, SpvId id, uint32_t dept
         return NULL;
     for (uint32_t k = 0; k < (i->op == SpvOpIAdd ? 2u : 1u); k++) {
         SpvId other = spv_operand(i, 1 - k);
-        const AheadStep *rest = beyond(s, phi, spv_operand(i, k), depth);
+        const PassAheadStep *rest = beyond(s, phi, spv_operand(i, k), depth);
         if (rest && is_same(s, other, depth))
             return combine_steps(s, i->op == SpvOpIAdd ? STEP_ADD : STEP_SUB, rest,
                                  value(s, other));
@@ -101,7 +101,7 @@ static const AheadStep *beyond(StepSearch *s, SpvId phi, SpvId id, uint32_t dept
     return NULL;
 }
 
-static const AheadStep *step_of_phi(StepSearch *s, const SpvInst *phi, uint32_t depth)
+static const PassAheadStep *step_of_phi(StepSearch *s, const SpvInst *phi, uint32_t depth)
 {
     if (!s->latch || phi->block != s->cfg->blocks[s->loop->header].block)
         return NULL;
@@ -111,24 +111,24 @@ static const AheadStep *step_of_phi(StepSearch *s, const SpvInst *phi, uint32_t 
     return NULL;
 }
 
-static const AheadStep *step_of_product(StepSearch *s, const SpvInst *i, uint32_t depth)
+static const PassAheadStep *step_of_product(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     SpvId a = spv_operand(i, 0), b = spv_operand(i, 1);
-    const AheadStep *x = step_of(s, a, depth), *y = step_of(s, b, depth);
+    const PassAheadStep *x = step_of(s, a, depth), *y = step_of(s, b, depth);
     if (is_constant(y, 0))
         return combine_steps(s, STEP_MUL, x, value(s, b));
     return is_constant(x, 0) ? combine_steps(s, STEP_MUL, y, value(s, a)) : NULL;
 }
 
 /* Bytes that a chain's indices from the `first` on move on. */
-static const AheadStep *step_of_indices(StepSearch *s, const SpvInst *i, uint32_t first,
-                                        const AheadStep *sum, uint32_t depth)
+static const PassAheadStep *step_of_indices(StepSearch *s, const SpvInst *i, uint32_t first,
+                                            const PassAheadStep *sum, uint32_t depth)
 {
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = first; sum && k < spv_n_operands(i); k++) {
         uint64_t member;
-        const AheadStep *index = t ? step_of(s, spv_operand(i, k), depth) : NULL;
+        const PassAheadStep *index = t ? step_of(s, spv_operand(i, k), depth) : NULL;
         if (!index)
             return NULL;
         if (t->kind == SPV_STRUCT) {
@@ -146,16 +146,16 @@ static const AheadStep *step_of_indices(StepSearch *s, const SpvInst *i, uint32_
     return sum;
 }
 
-static const AheadStep *step_of_chain(StepSearch *s, const SpvInst *i, uint32_t depth)
+static const PassAheadStep *step_of_chain(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
-    const AheadStep *base = step_of(s, spv_operand(i, 0), depth);
+    const PassAheadStep *base = step_of(s, spv_operand(i, 0), depth);
     if (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain)
         return step_of_indices(s, i, 1, base, depth);
     const SpvType *t = spv_type_of(s->m, spv_operand(i, 0));
     if (!t || t->kind != SPV_POINTER || !t->element)
         return NULL;
     uint64_t stride = t->array_stride ? t->array_stride : spv_type_size(t->element);
-    const AheadStep *element = step_of(s, spv_operand(i, 1), depth);
+    const PassAheadStep *element = step_of(s, spv_operand(i, 1), depth);
     return step_of_indices(
         s, i, 2,
         combine_steps(s, STEP_ADD, base,
@@ -163,7 +163,7 @@ static const AheadStep *step_of_chain(StepSearch *s, const SpvInst *i, uint32_t 
         depth);
 }
 
-static const AheadStep *step_of_shift(StepSearch *s, const SpvInst *i, uint32_t depth)
+static const PassAheadStep *step_of_shift(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     uint64_t bits;
     if (!spv_constant(s->m, spv_operand(i, 1), &bits) || bits > 63)
@@ -173,7 +173,7 @@ static const AheadStep *step_of_shift(StepSearch *s, const SpvInst *i, uint32_t 
 }
 
 /* The same operands give the same. */
-static const AheadStep *step_of_same(StepSearch *s, const SpvInst *i, uint32_t depth)
+static const PassAheadStep *step_of_same(StepSearch *s, const SpvInst *i, uint32_t depth)
 {
     uint16_t at[16];
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
@@ -186,10 +186,10 @@ static const AheadStep *step_of_same(StepSearch *s, const SpvInst *i, uint32_t d
 }
 
 /* What `id` grows by from one iteration to the next; NULL: not the same each time. */
-static const AheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth)
+static const PassAheadStep *step_of(StepSearch *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
-    const AheadStep *step = NULL;
+    const PassAheadStep *step = NULL;
     if (!inside(s, i))
         return constant_step(s, 0);
     if (!depth-- || !s->left)
@@ -237,7 +237,8 @@ bool wait_queues_may_load(SpvModule *m, const SpvInst *i)
 }
 
 /* Adds to `slice` what a tensor layout's slice moves on in each dimension. */
-static bool slice_steps(StepSearch *s, SpvId layout, const AheadStep *slice[TENSOR_MAX_DIMENSIONS])
+static bool slice_steps(StepSearch *s, SpvId layout,
+                        const PassAheadStep *slice[TENSOR_MAX_DIMENSIONS])
 {
     for (uint32_t depth = MAX_DEPTH; depth; depth--) {
         const SpvInst *i = spv_def(s->m, layout);
@@ -249,7 +250,7 @@ static bool slice_steps(StepSearch *s, SpvId layout, const AheadStep *slice[TENS
             i->op != SpvOpTensorLayoutSetBlockSizeNV)
             return false;
         for (uint32_t k = 1; k < spv_n_operands(i); k++) {
-            const AheadStep *step = step_of(s, spv_operand(i, k), MAX_DEPTH);
+            const PassAheadStep *step = step_of(s, spv_operand(i, k), MAX_DEPTH);
             uint32_t dimension = (k - 1) / 2;
             if (!step || ((!cut || k % 2 == 0) && !is_constant(step, 0)) ||
                 dimension >= TENSOR_MAX_DIMENSIONS)
@@ -262,10 +263,10 @@ static bool slice_steps(StepSearch *s, SpvId layout, const AheadStep *slice[TENS
     return false;
 }
 
-static void find_step(StepSearch *s, AheadLoad *l)
+static void find_step(StepSearch *s, PassAheadLoad *l)
 {
     s->left = MAX_ASKED;
-    const AheadStep *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
+    const PassAheadStep *bytes = step_of(s, spv_operand(l->inst, 0), MAX_DEPTH);
     bool moves = bytes && !is_constant(bytes, 0), known = bytes;
     for (uint32_t k = 0; k < TENSOR_MAX_DIMENSIONS; k++)
         l->slice[k] = constant_step(s, 0);
@@ -291,7 +292,7 @@ bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
     return is_same(&s, id, MAX_DEPTH);
 }
 
-static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
+static void find_loads(PassWaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
 {
     StepSearch s = open_search(a, m, g, loop);
     for (uint32_t k = 0; k < loop->n_blocks; k++) {
@@ -299,7 +300,7 @@ static void find_loads(WaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, cons
         for (SpvInst *i = b->block->insts.first; i && b->loop == loop && !b->leaving; i = i->next) {
             if (!wait_queues_may_load(m, i))
                 continue;
-            AheadLoad l = { .inst = i, .loop = loop, .queues = wait_queues_hint(loop) };
+            PassAheadLoad l = { .inst = i, .loop = loop, .queues = wait_queues_hint(loop) };
             find_step(&s, &l);
             map_put(a, &w->places, i->id, w->loads.len);
             vec_push(a, &w->loads, l);
@@ -316,16 +317,16 @@ uint32_t wait_queues_hint(const CfgLoop *loop)
     return n ? MIN(n, WAIT_QUEUES_MOST) : WAIT_QUEUES_GOOD;
 }
 
-WaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g)
+PassWaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g)
 {
-    WaitQueues *w = NEW(a, WaitQueues);
+    PassWaitQueues *w = NEW(a, PassWaitQueues);
     for (uint32_t k = 0; k < g->n_loops; k++)
         if (wait_queues_hint(g->loops[k]))
             find_loads(w, a, m, g, g->loops[k]);
     return w;
 }
 
-const AheadLoad *wait_queues_load(const WaitQueues *w, const SpvInst *i)
+const PassAheadLoad *wait_queues_load(const PassWaitQueues *w, const SpvInst *i)
 {
     uint64_t place;
     return map_get(&w->places, i->id, &place) ? &w->loads.data[place] : NULL;

@@ -25,7 +25,7 @@ typedef struct RefKernel {
     DeviceKernel base;
     const SpvModule *module; /* its own copy, not specialised */
     const char *entry;
-    const SpecValue *specs;
+    const SpvSpecValue *specs;
     uint32_t n_specs;
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     uint32_t subgroup_size;        /* asked for */

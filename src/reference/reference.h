@@ -85,7 +85,7 @@ typedef enum RefOwnership {
 
 typedef struct RefDispatch {
     const char *entry; /* NULL = the only one */
-    const SpecValue *spec;
+    const SpvSpecValue *spec;
     uint32_t n_spec;
     const RefBinding *bindings;
     uint32_t n_bindings;

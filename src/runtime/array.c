@@ -115,7 +115,7 @@ HeddleResult heddle_array_parse_npy(const void *bytes, size_t size, const char *
         return log_fail(log, HEDDLE_ERROR_ARGUMENT, "heddle_array_parse_npy: bytes or out is NULL");
     *out = NULL;
     DiagSink sink = log_sink(log);
-    NpyHeader h;
+    RuntimeNpy h;
     if (!npy_parse(bytes, size, name ? name : "array", &h, &sink))
         return HEDDLE_ERROR_SOURCE;
     HeddleArray *a;

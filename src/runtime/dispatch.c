@@ -7,7 +7,7 @@
 #include "runtime/internal.h"
 
 /* "set 0, binding 1 ('weights')"; with the element of an array of buffers. */
-static const char *describe(Run *r, const HeddleBindingInfo *b, uint32_t index)
+static const char *describe(RuntimeRun *r, const HeddleBindingInfo *b, uint32_t index)
 {
     const char *array = b->count == 1 ? "" : arena_printf(&r->scratch, "[%u]", index);
     return arena_printf(&r->scratch, "set %u, binding %u ('%s'%s)", b->set, b->binding, b->name,
@@ -24,7 +24,8 @@ static uint32_t highest_index(const HeddleDispatch *d, const HeddleBindingInfo *
     return n;
 }
 
-static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given, DeviceBinding *to)
+static bool place(RuntimeRun *r, const HeddleBindingInfo *b, const HeddleBinding *given,
+                  DeviceBinding *to)
 {
     uint64_t whole = given->buffer ? given->buffer->memory.size : 0;
     if (!given->buffer) {
@@ -52,7 +53,7 @@ static bool place(Run *r, const HeddleBindingInfo *b, const HeddleBinding *given
 }
 
 /* An argument that is no buffer: its bytes, or how many of workgroup memory. */
-static bool give(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
+static bool give(RuntimeRun *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
 {
     const HeddleBinding *given = NULL;
     bool local = b->kind == HEDDLE_BINDING_LOCAL;
@@ -82,7 +83,7 @@ static bool give(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
     return true;
 }
 
-static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
+static bool bind(RuntimeRun *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32_t *count)
 {
     const HeddleDispatch *d = &r->dispatch;
     bool good = true;
@@ -115,7 +116,7 @@ static bool bind(Run *r, const HeddleBindingInfo *b, DeviceBinding **out, uint32
     return true;
 }
 
-static bool bind_push(Run *r, DeviceDispatch *x)
+static bool bind_push(RuntimeRun *r, DeviceDispatch *x)
 {
     const HeddleDispatch *d = &r->dispatch;
     uint64_t size = r->kernel->info->push_size;
@@ -134,7 +135,7 @@ static bool bind_push(Run *r, DeviceDispatch *x)
 
 /* The descriptors of each binding of the kernel's, in the order of the device's slots. A slot that
  * the kernel's reflection does not name is a variable that no code uses: it has empty buffers. */
-static void order_slots(Run *r)
+static void order_slots(RuntimeRun *r)
 {
     const HeddleKernelInfo *info = r->kernel->info;
     const DeviceKernel *k = r->kernel->code;
@@ -166,7 +167,7 @@ static uint32_t chosen_size(uint32_t global)
     return MIN(global, 64);
 }
 
-static bool size_opencl(Run *r, DeviceDispatch *b)
+static bool size_opencl(RuntimeRun *r, DeviceDispatch *b)
 {
     const HeddleDispatch *d = &r->dispatch;
     const uint32_t *own = r->kernel->info->local_size;
@@ -220,7 +221,7 @@ static void consider(Neighbour *best, const HeddleBindingInfo *info, const Devic
 }
 
 /* Says which of the kernel's buffers the address is beside. */
-static void note_neighbour(Run *r)
+static void note_neighbour(RuntimeRun *r)
 {
     Neighbour best = { .away = INT64_C(1) << 32 }; /* as far as nothing is beside an array */
     for (uint32_t i = 0; i < r->kernel->info->n_bindings; i++) {
@@ -256,7 +257,7 @@ static HeddleStats stats_of(const uint64_t *from)
 
 static HeddleResult prepare(void *user)
 {
-    Run *r = user;
+    RuntimeRun *r = user;
     const HeddleKernelInfo *info = r->kernel->info;
     const HeddleDispatch *d = &r->dispatch;
     DeviceDispatch *x = &r->x;
@@ -284,7 +285,7 @@ static HeddleResult prepare(void *user)
     return HEDDLE_OK;
 }
 
-HeddleResult run_prepare(Run *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
+HeddleResult run_prepare(RuntimeRun *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
                          HeddleLog *log)
 {
     r->kernel = kernel;
@@ -300,17 +301,17 @@ HeddleResult run_prepare(Run *r, HeddleKernel *kernel, const HeddleDispatch *dis
 
 static HeddleResult execute(void *user)
 {
-    Run *r = user;
+    RuntimeRun *r = user;
     DeviceBase *device = r->kernel->device->base;
     return device->ops->dispatch(device, &r->x, &r->scratch, &r->sink);
 }
 
-HeddleResult run_execute(Run *r, HeddleLog *log)
+HeddleResult run_execute(RuntimeRun *r, HeddleLog *log)
 {
     return log_guarded(log, &r->scratch, execute, r);
 }
 
-HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, HeddleLog *log)
+HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report, HeddleLog *log)
 {
     const DeviceDispatch *x = &r->x;
     HeddleReport all = { .seconds = 1e-9 * (double)(x->end_ns - x->start_ns),
@@ -325,12 +326,12 @@ HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, Heddl
     return result ? log_failed_stage(&r->sink, log, result, "running the kernel") : HEDDLE_OK;
 }
 
-void run_free(Run *r) { arena_free(&r->scratch); }
+void run_free(RuntimeRun *r) { arena_free(&r->scratch); }
 
 HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                              HeddleReport *report, HeddleLog *log)
 {
-    Run r = { 0 };
+    RuntimeRun r = { 0 };
     if (!sized_check(&sized_report, report, log))
         return HEDDLE_ERROR_ARGUMENT;
     HeddleResult result = run_prepare(&r, kernel, dispatch, log);

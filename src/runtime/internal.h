@@ -22,15 +22,15 @@ void number_store(HeddleType type, void *p, double value);
 /* ---- npy.c ----------------------------------------------------------------------------------- */
 
 /* Parsed and bounds-checked; the elements are at data + header_size, as they lie in the file. */
-typedef struct NpyHeader {
+typedef struct RuntimeNpy {
     HeddleType type;
     bool big_endian, fortran_order;
     uint32_t rank;
     uint64_t shape[HEDDLE_MAX_RANK];
     uint64_t count, size; /* elements, their bytes: header_size + size <= file size */
     size_t header_size;
-} NpyHeader;
-bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out, DiagSink *sink);
+} RuntimeNpy;
+bool npy_parse(const void *bytes, size_t size, const char *name, RuntimeNpy *out, DiagSink *sink);
 /* A version 1 or 2 header for a row-major array into out, which has room for NPY_HEADER_MAX
  * bytes. */
 enum { NPY_HEADER_MAX = 512 };
@@ -52,24 +52,24 @@ SpvModule *module_copy(Arena *arena, const HeddleModule *m, DiagSink *sink);
 
 /* ---- sized.c: structs of the public header that grow ----------------------------------------- */
 
-typedef struct Sized {
+typedef struct RuntimeSized {
     const char *name;
     size_t first, now; /* bytes in 0.2, and of what this library knows */
-} Sized;
-extern const Sized sized_device_options, sized_matrix_layout, sized_module_options,
+} RuntimeSized;
+extern const RuntimeSized sized_device_options, sized_matrix_layout, sized_module_options,
     sized_pipeline_options, sized_kernel_options, sized_dispatch, sized_report, sized_comparison;
 /* Copies the caller's (may be NULL) to one of this library's, with zeros for what it has not. False
  * after reporting. */
-bool sized_read(const Sized *s, const void *from, void *to, HeddleLog *log);
+bool sized_read(const RuntimeSized *s, const void *from, void *to, HeddleLog *log);
 /* Copies to the caller's (may be NULL) what it has room for. False after reporting. */
-bool sized_write(const Sized *s, void *to, const void *from, HeddleLog *log);
+bool sized_write(const RuntimeSized *s, void *to, const void *from, HeddleLog *log);
 /* Whether that will work. */
-bool sized_check(const Sized *s, const void *given, HeddleLog *log);
+bool sized_check(const RuntimeSized *s, const void *given, HeddleLog *log);
 
 /* ---- dispatch.c ------------------------------------------------------------------------------ */
 
 /* A dispatch from its submission to its end. */
-typedef struct Run {
+typedef struct RuntimeRun {
     Arena scratch;
     HeddleKernel *kernel;
     HeddleDispatch dispatch; /* the caller's; what it points to is copied to `x` or bound */
@@ -77,15 +77,15 @@ typedef struct Run {
     uint32_t *n_bound;
     DeviceDispatch x;
     DiagSink sink;
-} Run;
+} RuntimeRun;
 /* Makes a zeroed Run ready to be carried out. run_free also after a failure. */
-HeddleResult run_prepare(Run *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
+HeddleResult run_prepare(RuntimeRun *r, HeddleKernel *kernel, const HeddleDispatch *dispatch,
                          HeddleLog *log);
 /* On this thread, to its end. */
-HeddleResult run_execute(Run *r, HeddleLog *log);
+HeddleResult run_execute(RuntimeRun *r, HeddleLog *log);
 /* Tells what came of it. */
-HeddleResult run_report(Run *r, HeddleResult result, HeddleReport *report, HeddleLog *log);
-void run_free(Run *r);
+HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report, HeddleLog *log);
+void run_free(RuntimeRun *r);
 
 /* ---- the objects ----------------------------------------------------------------------------- */
 

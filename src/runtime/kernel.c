@@ -10,7 +10,7 @@ typedef struct Build {
     HeddleKernel *kernel;
     Arena scratch;
     DeviceCompile how;
-    SpecValue *specs; /* those given that the module has: how.n_specs */
+    SpvSpecValue *specs; /* those given that the module has: how.n_specs */
     const HeddleModule *module;
     const HeddleKernelOptions *options;
     DiagSink *sink;
@@ -23,13 +23,13 @@ typedef struct Build {
 static void choose_specs(Build *b, const HeddleKernelInfo *info)
 {
     const HeddleKernelOptions *o = b->options;
-    b->specs = NEW_ARRAY(&b->kernel->arena, SpecValue, o->n_specs + 3);
+    b->specs = NEW_ARRAY(&b->kernel->arena, SpvSpecValue, o->n_specs + 3);
     for (uint32_t i = 0; i < o->n_specs; i++) {
         bool known = false;
         for (uint32_t j = 0; j < info->n_specs; j++)
             known |= info->specs[j].id == o->specs[i].id;
         if (known)
-            b->specs[b->how.n_specs++] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
+            b->specs[b->how.n_specs++] = (SpvSpecValue){ o->specs[i].id, o->specs[i].bits };
         else
             diag(b->sink, DIAG_WARNING, NULL, NULL, "the kernel has no specialisation constant %u",
                  o->specs[i].id);
@@ -51,7 +51,7 @@ static void choose_size(Build *b, SpvModule *m, const SpvEntryPoint *e)
     for (uint32_t k = 0; k < 3 && size[0]; k++) {
         const uint32_t *id = spv_decoration(m, e->size_ids[k], -1, SpvDecorationSpecId, NULL);
         if (id && !is_chosen(b, *id))
-            b->specs[b->how.n_specs++] = (SpecValue){ *id, MAX(size[k], 1) };
+            b->specs[b->how.n_specs++] = (SpvSpecValue){ *id, MAX(size[k], 1) };
     }
 }
 

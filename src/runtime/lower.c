@@ -34,9 +34,9 @@ static HeddleResult transform(void *user)
     Lowering *p = user;
     const HeddleLowerOptions *o = p->options;
     LowerReport report = { .arena = &p->arena };
-    SpecValue *spec = NEW_ARRAY(&p->arena, SpecValue, o->n_specs + 1);
+    SpvSpecValue *spec = NEW_ARRAY(&p->arena, SpvSpecValue, o->n_specs + 1);
     for (uint32_t k = 0; k < o->n_specs; k++)
-        spec[k] = (SpecValue){ o->specs[k].id, o->specs[k].bits };
+        spec[k] = (SpvSpecValue){ o->specs[k].id, o->specs[k].bits };
     LowerOptions lower = { .entry = o->entry,
                            .spec = spec,
                            .n_spec = o->n_specs,

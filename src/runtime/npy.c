@@ -110,7 +110,7 @@ static uint64_t number(Parser *p)
     return v;
 }
 
-static void shape(Parser *p, NpyHeader *h)
+static void shape(Parser *p, RuntimeNpy *h)
 {
     expect(p, '(');
     while (!p->failed && !accept(p, ')')) {
@@ -128,7 +128,7 @@ static void shape(Parser *p, NpyHeader *h)
 }
 
 /* '<f4', '|u1', '=i8', 'bfloat16'. */
-static void describe(Parser *p, NpyHeader *h)
+static void describe(Parser *p, RuntimeNpy *h)
 {
     char text[32];
     if (accept(p, '[')) {
@@ -153,7 +153,7 @@ static void describe(Parser *p, NpyHeader *h)
     fail(p, what);
 }
 
-static void dictionary(Parser *p, NpyHeader *h)
+static void dictionary(Parser *p, RuntimeNpy *h)
 {
     enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
     unsigned seen = 0;
@@ -204,7 +204,7 @@ static bool bad_file(DiagSink *sink, const char *name, const char *what)
 }
 
 /* Elements and bytes of the shape; false when they do not fit in 63 bits. */
-static bool measure(NpyHeader *h)
+static bool measure(RuntimeNpy *h)
 {
     uint64_t limit = (uint64_t)INT64_MAX / heddle_type_size(h->type);
     h->count = 1;
@@ -217,10 +217,10 @@ static bool measure(NpyHeader *h)
     return true;
 }
 
-bool npy_parse(const void *bytes, size_t size, const char *name, NpyHeader *out, DiagSink *sink)
+bool npy_parse(const void *bytes, size_t size, const char *name, RuntimeNpy *out, DiagSink *sink)
 {
     Cursor c = { .data = bytes, .size = size };
-    *out = (NpyHeader){ 0 };
+    *out = (RuntimeNpy){ 0 };
     const uint8_t *magic = cursor_bytes(&c, 6);
     if (!magic || memcmp(magic, "\x93NUMPY", 6)) {
         return bad_file(sink, name, "not a .npy file (it does not begin with \\x93NUMPY)");

@@ -19,18 +19,18 @@ typedef struct Pipelining {
 
 static int by_place(const void *a, const void *b)
 {
-    const AheadLoop *x = a, *y = b;
+    const PassAheadLoop *x = a, *y = b;
     return (x->loc.inst > y->loc.inst) - (x->loc.inst < y->loc.inst);
 }
 
-static void copy_loops(HeddleModule *m, const AheadReport *r)
+static void copy_loops(HeddleModule *m, const PassAheadReport *r)
 {
     if (r->loops.len)
         qsort(r->loops.data, r->loops.len, sizeof *r->loops.data, by_place);
     m->n_loops = r->loops.len;
     m->loops = NEW_ARRAY(&m->arena, HeddleLoopInfo, m->n_loops + 1);
     for (uint32_t i = 0; i < m->n_loops; i++) {
-        const AheadLoop *l = &r->loops.data[i];
+        const PassAheadLoop *l = &r->loops.data[i];
         m->loops[i] =
             (HeddleLoopInfo){ .file = l->loc.file ? arena_strdup(&m->arena, l->loc.file) : NULL,
                               .line = l->loc.line,
@@ -45,10 +45,10 @@ static HeddleResult transform(void *user)
 {
     Pipelining *p = user;
     const HeddlePipelineOptions *o = p->options;
-    AheadReport report = { .arena = &p->arena };
-    SpecValue *spec = NEW_ARRAY(&p->arena, SpecValue, o->n_specs + 1);
+    PassAheadReport report = { .arena = &p->arena };
+    SpvSpecValue *spec = NEW_ARRAY(&p->arena, SpvSpecValue, o->n_specs + 1);
     for (uint32_t i = 0; i < o->n_specs; i++)
-        spec[i] = (SpecValue){ o->specs[i].id, o->specs[i].bits };
+        spec[i] = (SpvSpecValue){ o->specs[i].id, o->specs[i].bits };
     PassOptions passes = { .entry = o->entry,
                            .spec = spec,
                            .n_spec = o->n_specs,

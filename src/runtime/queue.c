@@ -15,7 +15,7 @@ struct Submission {
     Submission *next;  /* to be carried out */
     Submission *later; /* to be told of */
     HeddleQueue *queue;
-    Run run;
+    RuntimeRun run;
     HeddleReport *report;
     HeddleLog *log;
     HeddleResult result;

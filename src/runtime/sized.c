@@ -16,7 +16,7 @@ static bool is_zero(const unsigned char *p, size_t n)
 }
 
 /* Bytes that the caller has, or 0 after reporting. */
-static size_t size_of(const Sized *s, const void *given, HeddleLog *log)
+static size_t size_of(const RuntimeSized *s, const void *given, HeddleLog *log)
 {
     enum { ABSURD = 1 << 16 }; /* what was never set */
     size_t size;
@@ -30,7 +30,7 @@ static size_t size_of(const Sized *s, const void *given, HeddleLog *log)
     return 0;
 }
 
-bool sized_read(const Sized *s, const void *from, void *to, HeddleLog *log)
+bool sized_read(const RuntimeSized *s, const void *from, void *to, HeddleLog *log)
 {
     memset(to, 0, s->now);
     if (!from)
@@ -45,7 +45,7 @@ bool sized_read(const Sized *s, const void *from, void *to, HeddleLog *log)
     return size != 0;
 }
 
-bool sized_write(const Sized *s, void *to, const void *from, HeddleLog *log)
+bool sized_write(const RuntimeSized *s, void *to, const void *from, HeddleLog *log)
 {
     size_t size = to ? size_of(s, to, log) : 0, head = sizeof(size_t);
     if (size)
@@ -53,7 +53,7 @@ bool sized_write(const Sized *s, void *to, const void *from, HeddleLog *log)
     return !to || size;
 }
 
-bool sized_check(const Sized *s, const void *given, HeddleLog *log)
+bool sized_check(const RuntimeSized *s, const void *given, HeddleLog *log)
 {
     return !given || size_of(s, given, log);
 }
@@ -64,11 +64,11 @@ bool sized_check(const Sized *s, const void *given, HeddleLog *log)
       (offsetof(T, last) + sizeof(((T *)0)->last) + _Alignof(T) - 1) / _Alignof(T) * _Alignof(T),  \
       sizeof(T) }
 
-const Sized sized_device_options = SIZED(HeddleDeviceOptions, no_signal_handlers);
-const Sized sized_matrix_layout = SIZED(HeddleMatrixLayout, subgroup_size);
-const Sized sized_module_options = SIZED(HeddleModuleOptions, rotate_by_gpu);
-const Sized sized_pipeline_options = SIZED(HeddlePipelineOptions, subgroup_size);
-const Sized sized_kernel_options = SIZED(HeddleKernelOptions, emit);
-const Sized sized_dispatch = SIZED(HeddleDispatch, print_user);
-const Sized sized_report = SIZED(HeddleReport, stats);
-const Sized sized_comparison = SIZED(HeddleComparison, expected);
+const RuntimeSized sized_device_options = SIZED(HeddleDeviceOptions, no_signal_handlers);
+const RuntimeSized sized_matrix_layout = SIZED(HeddleMatrixLayout, subgroup_size);
+const RuntimeSized sized_module_options = SIZED(HeddleModuleOptions, rotate_by_gpu);
+const RuntimeSized sized_pipeline_options = SIZED(HeddlePipelineOptions, subgroup_size);
+const RuntimeSized sized_kernel_options = SIZED(HeddleKernelOptions, emit);
+const RuntimeSized sized_dispatch = SIZED(HeddleDispatch, print_user);
+const RuntimeSized sized_report = SIZED(HeddleReport, stats);
+const RuntimeSized sized_comparison = SIZED(HeddleComparison, expected);

@@ -445,10 +445,10 @@ typedef struct SpvEntryPoint {
 } SpvEntryPoint;
 
 /* A specialisation constant's SpecId, and the value that it is to have, in its width. */
-typedef struct SpecValue {
+typedef struct SpvSpecValue {
     uint32_t id;
     uint64_t bits;
-} SpecValue;
+} SpvSpecValue;
 
 /* The entry point called `name` (NULL: the only compute kernel, or an error that lists them). */
 bool spv_entry_point(SpvModule *m, const char *name, SpvEntryPoint *out, DiagSink *sink);

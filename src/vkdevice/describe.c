@@ -133,7 +133,7 @@ static void ask_properties(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f
 
 typedef struct Component {
     VkComponentTypeKHR vulkan;
-    ProfileType profile;
+    LowerType profile;
     HeddleType heddle;
 } Component;
 
@@ -164,7 +164,7 @@ static const Component *component(VkComponentTypeKHR t)
     return NULL;
 }
 
-static bool take_shape(const VkCooperativeMatrixPropertiesKHR *p, ProfileShape *to,
+static bool take_shape(const VkCooperativeMatrixPropertiesKHR *p, LowerShape *to,
                        HeddleMatrixShape *shown)
 {
     const Component *a = component(p->AType), *b = component(p->BType), *c = component(p->CType),
@@ -172,15 +172,15 @@ static bool take_shape(const VkCooperativeMatrixPropertiesKHR *p, ProfileShape *
     bool group = p->scope == VK_SCOPE_WORKGROUP_KHR;
     if (!a || !b || !c || !r || (p->scope != VK_SCOPE_SUBGROUP_KHR && !group))
         return false;
-    *to = (ProfileShape){ .a = a->profile,
-                          .b = b->profile,
-                          .c = c->profile,
-                          .result = r->profile,
-                          .m = p->MSize,
-                          .n = p->NSize,
-                          .k = p->KSize,
-                          .scope = group ? SpvScopeWorkgroup : SpvScopeSubgroup,
-                          .saturating = p->saturatingAccumulation };
+    *to = (LowerShape){ .a = a->profile,
+                        .b = b->profile,
+                        .c = c->profile,
+                        .result = r->profile,
+                        .m = p->MSize,
+                        .n = p->NSize,
+                        .k = p->KSize,
+                        .scope = group ? SpvScopeWorkgroup : SpvScopeSubgroup,
+                        .saturating = p->saturatingAccumulation };
     *shown = (HeddleMatrixShape){ .m = p->MSize,
                                   .n = p->NSize,
                                   .k = p->KSize,
@@ -199,7 +199,7 @@ static void ask_shapes(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, Ar
     if (!f->features.matrices.cooperativeMatrix || !i->matrices || i->matrices(p, &n, NULL))
         return;
     VkCooperativeMatrixPropertiesKHR *list = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + 1);
-    ProfileShape *shapes = NEW_ARRAY(a, ProfileShape, n + 1);
+    LowerShape *shapes = NEW_ARRAY(a, LowerShape, n + 1);
     HeddleMatrixShape *shown = NEW_ARRAY(a, HeddleMatrixShape, n + 1);
     for (uint32_t k = 0; k < n; k++)
         list[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
@@ -245,7 +245,7 @@ static uint32_t profile_features(const VkdFeatures *f)
 static void make_profile(VkdFacts *f, Arena *a)
 {
     const VkPhysicalDeviceProperties *p = &f->properties.properties;
-    Profile *to = &f->profile;
+    LowerProfile *to = &f->profile;
     bool controlled = f->features.sizes.subgroupSizeControl &&
                       f->sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
     to->name = arena_strdup(a, p->deviceName);

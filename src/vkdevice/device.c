@@ -99,7 +99,7 @@ static VkResult make_device(VkdDevice *d)
 static void list_sizes(VkdDevice *d, uint32_t *sizes)
 {
     DeviceInfo *info = &d->base.info;
-    const Profile *p = &d->facts.profile;
+    const LowerProfile *p = &d->facts.profile;
     for (uint32_t w = p->min_subgroup_size; w <= 128; w *= 2)
         sizes[info->n_subgroup_sizes++] = w;
     info->subgroup_sizes = sizes;
@@ -223,7 +223,7 @@ static uint32_t count_vulkan(void)
 static bool matrix_position(const DeviceBase *base, const HeddleMatrixLayout *m, uint32_t lane,
                             uint32_t element, uint32_t *row, uint32_t *column)
 {
-    const Profile *p = &((const VkdDevice *)base)->facts.profile;
+    const LowerProfile *p = &((const VkdDevice *)base)->facts.profile;
     uint64_t number = (uint64_t)element * m->subgroup_size + lane;
     bool known = !p->n_shapes || p->ownership == PROFILE_LINEAR;
     if (!known || lane >= m->subgroup_size || number >= (uint64_t)m->rows * m->columns)

@@ -37,7 +37,7 @@ static HeddleResult check_options(const DeviceCompile *how, DiagSink *sink)
 /* Who asks for a size gets it, natively or as several subgroups of the device's. */
 static void choose_size(Making *m)
 {
-    const Profile *p = &m->d->facts.profile;
+    const LowerProfile *p = &m->d->facts.profile;
     uint32_t size = m->how->subgroup_size            ? m->how->subgroup_size
                     : m->how->required_subgroup_size ? m->how->required_subgroup_size
                                                      : p->subgroup_size;

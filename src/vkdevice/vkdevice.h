@@ -131,7 +131,7 @@ typedef struct VkdFacts {
     VkPhysicalDeviceSubgroupSizeControlProperties sizes;
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceMemoryProperties memory;
-    Profile profile;
+    LowerProfile profile;
     const HeddleMatrixShape *shapes; /* profile.n_shapes of them */
 } VkdFacts;
 /* `a` lives as long as what is written. */

@@ -14,27 +14,27 @@ static void code_release(DeviceKernel *code)
         code->device->ops->release(code);
 }
 
-Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, DeviceKernel *code)
+HvKernel *kernel_new(const HvKernelKey *key, HeddleKernel *heddle, DeviceKernel *code)
 {
-    Kernel *k = calloc(1, sizeof *k);
+    HvKernel *k = calloc(1, sizeof *k);
     if (!k) {
         heddle_kernel_free(heddle);
         code_release(code);
         return NULL;
     }
-    *k = (Kernel){ .references = 1, .key = *key, .heddle = heddle, .code = code };
+    *k = (HvKernel){ .references = 1, .key = *key, .heddle = heddle, .code = code };
     if (heddle)
         k->code = heddle->code;
     return k;
 }
 
-Kernel *kernel_retain(Kernel *k)
+HvKernel *kernel_retain(HvKernel *k)
 {
     atomic_fetch_add(&k->references, 1);
     return k;
 }
 
-void kernel_release(Kernel *k)
+void kernel_release(HvKernel *k)
 {
     if (!k)
         return;
@@ -48,13 +48,13 @@ void kernel_release(Kernel *k)
     free(k);
 }
 
-bool cache_init(Cache *c, uint64_t limit)
+bool cache_init(HvCache *c, uint64_t limit)
 {
     c->limit = limit;
     return pthread_mutex_init(&c->lock, NULL) == 0;
 }
 
-void cache_finish(Cache *c)
+void cache_finish(HvCache *c)
 {
     for (uint32_t i = 0; i < c->capacity; i++)
         kernel_release(c->kernels[i]);
@@ -65,10 +65,10 @@ void cache_finish(Cache *c)
 
 /* Bytes that the kernel costs, about: its object and the code made of it, and what LLVM's linker
  * keeps for each (measured). */
-static uint64_t cost(const Kernel *k) { return 160 * 1024 + k->code->cost; }
+static uint64_t cost(const HvKernel *k) { return 160 * 1024 + k->code->cost; }
 
 /* The kernel's place, or the free one where it would be. There is always one. */
-static Kernel **place(Kernel **kernels, uint32_t capacity, const KernelKey *key)
+static HvKernel **place(HvKernel **kernels, uint32_t capacity, const HvKernelKey *key)
 {
     uint32_t i = (uint32_t)key->hash[0] & (capacity - 1);
     while (kernels[i] && memcmp(&kernels[i]->key, key, sizeof *key))
@@ -76,10 +76,10 @@ static Kernel **place(Kernel **kernels, uint32_t capacity, const KernelKey *key)
     return &kernels[i];
 }
 
-static bool grow(Cache *c)
+static bool grow(HvCache *c)
 {
     uint32_t capacity = MAX(64, c->capacity * 2);
-    Kernel **fresh = calloc(capacity, sizeof *fresh);
+    HvKernel **fresh = calloc(capacity, sizeof *fresh);
     if (!fresh)
         return false;
     for (uint32_t i = 0; i < c->capacity; i++) {
@@ -93,26 +93,26 @@ static bool grow(Cache *c)
 }
 
 /* Takes the kernel at the place out; those behind it that it kept from theirs move up. */
-static void drop(Cache *c, Kernel **at)
+static void drop(HvCache *c, HvKernel **at)
 {
     uint32_t i = (uint32_t)(at - c->kernels);
     c->bytes -= cost(*at);
     c->n_kernels--;
     kernel_release(*at);
     *at = NULL;
-    for (Kernel *k; (k = c->kernels[i = (i + 1) & (c->capacity - 1)]);) {
+    for (HvKernel *k; (k = c->kernels[i = (i + 1) & (c->capacity - 1)]);) {
         c->kernels[i] = NULL;
         *place(c->kernels, c->capacity, &k->key) = k;
     }
 }
 
 /* Under the lock. A kernel that nobody else holds stays so: only cache_find gives it away. */
-static void trim(Cache *c)
+static void trim(HvCache *c)
 {
     while (c->bytes > c->limit) {
-        Kernel **oldest = NULL;
+        HvKernel **oldest = NULL;
         for (uint32_t i = 0; i < c->capacity; i++) {
-            Kernel **k = &c->kernels[i];
+            HvKernel **k = &c->kernels[i];
             if (*k && atomic_load(&(*k)->references) == 1 &&
                 (!oldest || atomic_load(&(*k)->left) < atomic_load(&(*oldest)->left)))
                 oldest = k;
@@ -127,7 +127,7 @@ static void trim(Cache *c)
 
 /* Before each kernel in stored data; the kernel's bytes follow, padded to 8. */
 typedef struct Entry {
-    KernelKey key;
+    HvKernelKey key;
     uint64_t size;
 } Entry;
 
@@ -147,19 +147,19 @@ static const char *next_entry(const char *data, size_t size, size_t *at, Entry *
 }
 
 /* 0: the kernel cannot be saved. */
-static size_t save(const Kernel *k, void *out)
+static size_t save(const HvKernel *k, void *out)
 {
     const DeviceOps *ops = k->code->device->ops;
     return ops->save ? ops->save(k->code, out) : 0;
 }
 
-static Kernel *load(DeviceBase *d, const KernelKey *key, const void *data, size_t size)
+static HvKernel *load(DeviceBase *d, const HvKernelKey *key, const void *data, size_t size)
 {
     DeviceKernel *code = d->ops->load ? d->ops->load(d, data, size, NULL) : NULL;
     return code ? kernel_new(key, NULL, code) : NULL;
 }
 
-static Kernel *find_stored(const Cache *c, DeviceBase *d, const KernelKey *key)
+static HvKernel *find_stored(const HvCache *c, DeviceBase *d, const HvKernelKey *key)
 {
     Entry e;
     size_t at = 0;
@@ -171,24 +171,24 @@ static Kernel *find_stored(const Cache *c, DeviceBase *d, const KernelKey *key)
 }
 
 /* "FOLDER/0123456789abcdef0123456789abcdef" */
-static void file_name(char *out, size_t size, const char *folder, const KernelKey *key)
+static void file_name(char *out, size_t size, const char *folder, const HvKernelKey *key)
 {
     snprintf(out, size, "%s/%016llx%016llx", folder, (unsigned long long)key->hash[0],
              (unsigned long long)key->hash[1]);
 }
 
-Kernel *folder_find(const char *folder, DeviceBase *d, const KernelKey *key)
+HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key)
 {
     char path[4096];
     size_t size;
     file_name(path, sizeof path, folder, key);
     char *data = file_read(path, &size, NULL);
-    Kernel *k = data ? load(d, key, data, size) : NULL;
+    HvKernel *k = data ? load(d, key, data, size) : NULL;
     free(data);
     return k;
 }
 
-void folder_add(const char *folder, const Kernel *k)
+void folder_add(const char *folder, const HvKernel *k)
 {
     char path[4096];
     size_t size = save(k, NULL);
@@ -203,10 +203,10 @@ void folder_add(const char *folder, const Kernel *k)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key)
+HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key)
 {
     pthread_mutex_lock(&c->lock);
-    Kernel *k = c->capacity ? *place(c->kernels, c->capacity, key) : NULL;
+    HvKernel *k = c->capacity ? *place(c->kernels, c->capacity, key) : NULL;
     if (k)
         kernel_retain(k);
     else if (c->stored)
@@ -215,12 +215,12 @@ Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key)
     return k;
 }
 
-void cache_add(Cache *c, Kernel *k)
+void cache_add(HvCache *c, HvKernel *k)
 {
     pthread_mutex_lock(&c->lock);
     bool room = c->n_kernels < c->capacity / 2 || grow(c);
     if (room) {
-        Kernel **at = place(c->kernels, c->capacity, &k->key);
+        HvKernel **at = place(c->kernels, c->capacity, &k->key);
         if (!*at) {
             *at = kernel_retain(k);
             c->n_kernels++;
@@ -231,7 +231,7 @@ void cache_add(Cache *c, Kernel *k)
     pthread_mutex_unlock(&c->lock);
 }
 
-void cache_release(Cache *c, Kernel *k)
+void cache_release(HvCache *c, HvKernel *k)
 {
     pthread_mutex_lock(&c->lock);
     kernel_release(k);
@@ -239,10 +239,10 @@ void cache_release(Cache *c, Kernel *k)
     pthread_mutex_unlock(&c->lock);
 }
 
-void cache_report(const Cache *c, Instance *instance)
+void cache_report(const HvCache *c, HvInstance *instance)
 {
     for (uint32_t i = 0; i < c->capacity; i++) {
-        const Kernel *k = c->kernels[i];
+        const HvKernel *k = c->kernels[i];
         char line[512];
         if (!k || !k->runs)
             continue;
@@ -264,7 +264,7 @@ void cache_report(const Cache *c, Instance *instance)
 
 typedef VkPipelineCacheHeaderVersionOne CacheHeader;
 
-static CacheHeader header_of(const Device *d)
+static CacheHeader header_of(const HvDevice *d)
 {
     VkPhysicalDeviceProperties p;
     hv_GetPhysicalDeviceProperties((VkPhysicalDevice)d->physical, &p);
@@ -277,7 +277,7 @@ static CacheHeader header_of(const Device *d)
 }
 
 /* Keeps what follows this driver's header; anybody else's data is as good as none. */
-static void keep_stored(Cache *c, const Device *d, const void *data, size_t size)
+static void keep_stored(HvCache *c, const HvDevice *d, const void *data, size_t size)
 {
     CacheHeader ours = header_of(d);
     if (size <= sizeof ours || memcmp(data, &ours, sizeof ours))
@@ -294,8 +294,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineCache(VkDevice device,
                                                       const VkAllocationCallbacks *alloc,
                                                       VkPipelineCache *out)
 {
-    Device *d = Device_of(device);
-    Cache *c = object_new(alloc, &d->alloc, sizeof *c, VK_OBJECT_TYPE_PIPELINE_CACHE);
+    HvDevice *d = HvDevice_of(device);
+    HvCache *c = object_new(alloc, &d->alloc, sizeof *c, VK_OBJECT_TYPE_PIPELINE_CACHE);
     *out = TO_HANDLE(VkPipelineCache, c);
     if (c && cache_init(c, UINT64_MAX)) {
         keep_stored(c, d, info->pInitialData, info->initialDataSize);
@@ -309,20 +309,20 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineCache(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyPipelineCache(VkDevice device, VkPipelineCache cache,
                                                    const VkAllocationCallbacks *alloc)
 {
-    Cache *c = Cache_of(cache);
+    HvCache *c = HvCache_of(cache);
     if (!c)
         return;
     cache_finish(c);
-    object_free(alloc, &Device_of(device)->alloc, c);
+    object_free(alloc, &HvDevice_of(device)->alloc, c);
 }
 
 /* All that a cache has in memory, retained; NULL: out of memory. Nobody locks two caches at once:
  * another thread may merge them the other way round (VK_KHR_maintenance8). */
-static Kernel **kernels_of(Cache *c, uint32_t *n)
+static HvKernel **kernels_of(HvCache *c, uint32_t *n)
 {
     *n = 0;
     pthread_mutex_lock(&c->lock);
-    Kernel **all = malloc((c->n_kernels + 1) * sizeof(Kernel *));
+    HvKernel **all = malloc((c->n_kernels + 1) * sizeof(HvKernel *));
     for (uint32_t k = 0; all && k < c->capacity; k++)
         if (c->kernels[k])
             all[(*n)++] = kernel_retain(c->kernels[k]);
@@ -333,24 +333,24 @@ static Kernel **kernels_of(Cache *c, uint32_t *n)
 VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelineCache to,
                                                       uint32_t n, const VkPipelineCache *from)
 {
-    DeviceBase *d = device_base(Device_of(device));
+    DeviceBase *d = device_base(HvDevice_of(device));
     for (uint32_t i = 0; i < n; i++) {
-        Cache *c = Cache_of(from[i]);
+        HvCache *c = HvCache_of(from[i]);
         uint32_t n_kernels;
-        Kernel **kernels = kernels_of(c, &n_kernels);
+        HvKernel **kernels = kernels_of(c, &n_kernels);
         if (!kernels)
             return VK_ERROR_OUT_OF_HOST_MEMORY;
         for (uint32_t k = 0; k < n_kernels; k++) {
-            cache_add(Cache_of(to), kernels[k]);
+            cache_add(HvCache_of(to), kernels[k]);
             kernel_release(kernels[k]);
         }
         free(kernels);
         Entry e;
         size_t at = 0;
         for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
-            Kernel *loaded = load(d, &e.key, k, e.size);
+            HvKernel *loaded = load(d, &e.key, k, e.size);
             if (loaded)
-                cache_add(Cache_of(to), loaded);
+                cache_add(HvCache_of(to), loaded);
             kernel_release(loaded);
         }
     }
@@ -359,7 +359,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
 
 /* Appends an entry to what *used bytes of `out` hold, if all of it fits; *at: where the kernel's
  * bytes go, or NULL when only the size is wanted. */
-static bool put_entry(char *out, size_t room, size_t *used, const KernelKey *key, size_t size,
+static bool put_entry(char *out, size_t room, size_t *used, const HvKernelKey *key, size_t size,
                       char **at)
 {
     Entry e = { *key, size };
@@ -376,11 +376,11 @@ static bool put_entry(char *out, size_t room, size_t *used, const KernelKey *key
 }
 
 /* Whole entries only, also of what came with the cache and was not asked for. */
-static bool put_entries(const Cache *c, char *out, size_t room, size_t *used)
+static bool put_entries(const HvCache *c, char *out, size_t room, size_t *used)
 {
     char *to;
     for (uint32_t i = 0; i < c->capacity; i++) {
-        const Kernel *k = c->kernels[i];
+        const HvKernel *k = c->kernels[i];
         size_t size = k ? save(k, NULL) : 0;
         if (size && !put_entry(out, room, used, &k->key, size, &to))
             return false;
@@ -402,8 +402,8 @@ static bool put_entries(const Cache *c, char *out, size_t room, size_t *used)
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetPipelineCacheData(VkDevice device, VkPipelineCache cache,
                                                        size_t *size, void *out)
 {
-    Cache *c = Cache_of(cache);
-    CacheHeader header = header_of(Device_of(device));
+    HvCache *c = HvCache_of(cache);
+    CacheHeader header = header_of(HvDevice_of(device));
     size_t room = *size, used = sizeof header;
     *size = 0;
     if (out && room < sizeof header)

@@ -7,29 +7,29 @@
 
 enum { BLOCK = 16384 };
 
-typedef struct Block {
-    struct Block *next;
+typedef struct HvBlock {
+    struct HvBlock *next;
     size_t used, size;
     _Alignas(16) char data[];
-} Block;
+} HvBlock;
 
 /* A set that vkCmdPushDescriptorSet made. */
-typedef struct PushedSet {
-    struct PushedSet *next;
-    DescriptorSet *set;
-} PushedSet;
+typedef struct HvPushedSet {
+    struct HvPushedSet *next;
+    HvDescriptorSet *set;
+} HvPushedSet;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static Block *next_block(CommandBuffer *c, size_t size)
+static HvBlock *next_block(HvCommandBuffer *c, size_t size)
 {
-    Block *b = c->current ? c->current->next : c->blocks;
+    HvBlock *b = c->current ? c->current->next : c->blocks;
     if (b && b->size >= size) {
         b->used = 0;
         return b;
     }
     size_t room = MAX(BLOCK, size);
-    Block *fresh =
+    HvBlock *fresh =
         host_alloc(NULL, &c->pool->alloc, sizeof *fresh + room, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
     if (!fresh)
         return NULL;
@@ -42,11 +42,11 @@ static Block *next_block(CommandBuffer *c, size_t size)
     return fresh;
 }
 
-void *command_alloc(CommandBuffer *c, size_t size)
+void *command_alloc(HvCommandBuffer *c, size_t size)
 {
     size = align_up(size, 16);
     if (!c->current || c->current->size - c->current->used < size) {
-        Block *b = next_block(c, size);
+        HvBlock *b = next_block(c, size);
         if (!b) {
             c->result = VK_ERROR_OUT_OF_HOST_MEMORY;
             return NULL;
@@ -58,9 +58,9 @@ void *command_alloc(CommandBuffer *c, size_t size)
     return memset(p, 0, size);
 }
 
-void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *))
+void *command_new(HvCommandBuffer *c, size_t size, void (*run)(HvExec *, const HvCmd *))
 {
-    Cmd *cmd = command_alloc(c, size);
+    HvCmd *cmd = command_alloc(c, size);
     if (!cmd)
         return NULL;
     cmd->run = run;
@@ -69,15 +69,15 @@ void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *
     return cmd;
 }
 
-void *command_move(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *))
+void *command_move(HvCommandBuffer *c, size_t size, void (*run)(HvExec *, const HvCmd *))
 {
-    Cmd *cmd = command_new(c, size, run);
+    HvCmd *cmd = command_new(c, size, run);
     if (cmd)
         cmd->moves = true;
     return cmd;
 }
 
-const BoundState *command_state(CommandBuffer *c)
+const HvBoundState *command_state(HvCommandBuffer *c)
 {
     if (!c->shared) {
         c->shared = command_alloc(c, sizeof c->now);
@@ -87,9 +87,9 @@ const BoundState *command_state(CommandBuffer *c)
     return c->shared;
 }
 
-static void reset(CommandBuffer *c)
+static void reset(HvCommandBuffer *c)
 {
-    for (PushedSet *p = c->pushed; p; p = p->next)
+    for (HvPushedSet *p = c->pushed; p; p = p->next)
         layout_release(p->set->layout);
     c->pushed = NULL;
     c->waits = false;
@@ -101,10 +101,10 @@ static void reset(CommandBuffer *c)
     memset(&c->now, 0, sizeof c->now);
 }
 
-static void free_blocks(CommandBuffer *c)
+static void free_blocks(HvCommandBuffer *c)
 {
     while (c->blocks) {
-        Block *b = c->blocks;
+        HvBlock *b = c->blocks;
         c->blocks = b->next;
         host_free(NULL, &c->pool->alloc, b);
     }
@@ -118,8 +118,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateCommandPool(VkDevice device,
                                                     VkCommandPool *out)
 {
     (void)info;
-    Device *d = Device_of(device);
-    CommandPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_COMMAND_POOL);
+    HvDevice *d = HvDevice_of(device);
+    HvCommandPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_COMMAND_POOL);
     *out = TO_HANDLE(VkCommandPool, p);
     if (!p)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -128,11 +128,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateCommandPool(VkDevice device,
     return VK_SUCCESS;
 }
 
-static void buffer_free(CommandBuffer *c)
+static void buffer_free(HvCommandBuffer *c)
 {
     if (!c)
         return;
-    CommandPool *p = c->pool;
+    HvCommandPool *p = c->pool;
     reset(c);
     free_blocks(c);
     if (c->next)
@@ -147,17 +147,17 @@ static void buffer_free(CommandBuffer *c)
 VKAPI_ATTR void VKAPI_CALL hv_DestroyCommandPool(VkDevice device, VkCommandPool pool,
                                                  const VkAllocationCallbacks *alloc)
 {
-    CommandPool *p = CommandPool_of(pool);
+    HvCommandPool *p = HvCommandPool_of(pool);
     while (p && p->buffers)
         buffer_free(p->buffers);
-    object_free(alloc, &Device_of(device)->alloc, p);
+    object_free(alloc, &HvDevice_of(device)->alloc, p);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_ResetCommandPool(VkDevice device, VkCommandPool pool,
                                                    VkCommandPoolResetFlags flags)
 {
     (void)device;
-    for (CommandBuffer *c = CommandPool_of(pool)->buffers; c; c = c->next) {
+    for (HvCommandBuffer *c = HvCommandPool_of(pool)->buffers; c; c = c->next) {
         reset(c);
         if (flags & VK_COMMAND_POOL_RESET_RELEASE_RESOURCES_BIT)
             free_blocks(c);
@@ -169,15 +169,15 @@ VKAPI_ATTR void VKAPI_CALL hv_TrimCommandPool(VkDevice device, VkCommandPool poo
                                               VkCommandPoolTrimFlags flags)
 {
     (void)device, (void)flags;
-    for (CommandBuffer *c = CommandPool_of(pool)->buffers; c; c = c->next) {
+    for (HvCommandBuffer *c = HvCommandPool_of(pool)->buffers; c; c = c->next) {
         if (!c->current)
             free_blocks(c);
     }
 }
 
-static CommandBuffer *buffer_new(CommandPool *p)
+static HvCommandBuffer *buffer_new(HvCommandPool *p)
 {
-    CommandBuffer *c = object_new(NULL, &p->alloc, sizeof *c, VK_OBJECT_TYPE_COMMAND_BUFFER);
+    HvCommandBuffer *c = object_new(NULL, &p->alloc, sizeof *c, VK_OBJECT_TYPE_COMMAND_BUFFER);
     if (!c)
         return NULL;
     c->device = p->device;
@@ -194,10 +194,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateCommandBuffers(VkDevice device,
                                                          const VkCommandBufferAllocateInfo *info,
                                                          VkCommandBuffer *out)
 {
-    CommandPool *p = CommandPool_of(info->commandPool);
+    HvCommandPool *p = HvCommandPool_of(info->commandPool);
     memset(out, 0, info->commandBufferCount * sizeof *out);
     for (uint32_t i = 0; i < info->commandBufferCount; i++) {
-        CommandBuffer *c = buffer_new(p);
+        HvCommandBuffer *c = buffer_new(p);
         if (!c) {
             hv_FreeCommandBuffers(device, info->commandPool, i, out);
             memset(out, 0, i * sizeof *out);
@@ -213,13 +213,13 @@ VKAPI_ATTR void VKAPI_CALL hv_FreeCommandBuffers(VkDevice device, VkCommandPool 
 {
     (void)device, (void)pool;
     for (uint32_t i = 0; i < n; i++)
-        buffer_free(CommandBuffer_of(buffers[i]));
+        buffer_free(HvCommandBuffer_of(buffers[i]));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_ResetCommandBuffer(VkCommandBuffer buffer,
                                                      VkCommandBufferResetFlags flags)
 {
-    CommandBuffer *c = CommandBuffer_of(buffer);
+    HvCommandBuffer *c = HvCommandBuffer_of(buffer);
     reset(c);
     if (flags & VK_COMMAND_BUFFER_RESET_RELEASE_RESOURCES_BIT)
         free_blocks(c);
@@ -230,13 +230,13 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BeginCommandBuffer(VkCommandBuffer buffer,
                                                      const VkCommandBufferBeginInfo *info)
 {
     (void)info;
-    reset(CommandBuffer_of(buffer));
+    reset(HvCommandBuffer_of(buffer));
     return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_EndCommandBuffer(VkCommandBuffer buffer)
 {
-    return CommandBuffer_of(buffer)->result;
+    return HvCommandBuffer_of(buffer)->result;
 }
 
 /* ---- what dispatches see --------------------------------------------------------------------- */
@@ -244,10 +244,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_EndCommandBuffer(VkCommandBuffer buffer)
 VKAPI_ATTR void VKAPI_CALL hv_CmdBindPipeline(VkCommandBuffer buffer, VkPipelineBindPoint point,
                                               VkPipeline pipeline)
 {
-    CommandBuffer *c = CommandBuffer_of(buffer);
-    if (point != VK_PIPELINE_BIND_POINT_COMPUTE || c->now.pipeline == Pipeline_of(pipeline))
+    HvCommandBuffer *c = HvCommandBuffer_of(buffer);
+    if (point != VK_PIPELINE_BIND_POINT_COMPUTE || c->now.pipeline == HvPipeline_of(pipeline))
         return;
-    c->now.pipeline = Pipeline_of(pipeline);
+    c->now.pipeline = HvPipeline_of(pipeline);
     c->shared = NULL;
 }
 
@@ -258,7 +258,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdBindDescriptorSets(VkCommandBuffer buffer,
                                                     uint32_t n_dynamic, const uint32_t *dynamic)
 {
     (void)layout;
-    CommandBuffer *c = CommandBuffer_of(buffer);
+    HvCommandBuffer *c = HvCommandBuffer_of(buffer);
     uint32_t *offsets = NULL, used = 0;
     if (point != VK_PIPELINE_BIND_POINT_COMPUTE)
         return;
@@ -269,7 +269,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdBindDescriptorSets(VkCommandBuffer buffer,
         memcpy(offsets, dynamic, n_dynamic * sizeof *offsets);
     }
     for (uint32_t i = 0; i < n && first + i < MAX_SETS; i++) {
-        DescriptorSet *s = DescriptorSet_of(sets[i]);
+        HvDescriptorSet *s = HvDescriptorSet_of(sets[i]);
         uint32_t need = s ? s->layout->n_dynamic : 0;
         bool given = need && need <= n_dynamic - used;
         c->now.sets[first + i] = s;
@@ -293,7 +293,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants(VkCommandBuffer buffer, VkPipelin
                                                uint32_t size, const void *values)
 {
     (void)layout, (void)stages;
-    CommandBuffer *c = CommandBuffer_of(buffer);
+    HvCommandBuffer *c = HvCommandBuffer_of(buffer);
     if (offset > MAX_PUSH || size > MAX_PUSH - offset)
         return;
     memcpy(c->now.push + offset, values, size);
@@ -309,11 +309,11 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushConstants2(VkCommandBuffer buffer,
 
 /* What was pushed stays across layouts that are identically defined ("Pipeline Layout
  * Compatibility"). */
-static bool same_layout(const SetLayout *a, const SetLayout *b)
+static bool same_layout(const HvSetLayout *a, const HvSetLayout *b)
 {
     bool same = a == b || (a->n_bindings == b->n_bindings && a->flags == b->flags);
     for (uint32_t i = 0; same && a != b && i < a->n_bindings; i++) {
-        const LayoutBinding *x = &a->bindings[i], *y = &b->bindings[i];
+        const HvLayoutBinding *x = &a->bindings[i], *y = &b->bindings[i];
         same = x->binding == y->binding && x->count == y->count && x->type == y->type &&
                !x->samplers && !y->samplers;
     }
@@ -321,21 +321,21 @@ static bool same_layout(const SetLayout *a, const SetLayout *b)
 }
 
 /* A set of the layout's that begins as a copy of the one pushed before, if that has the layout. */
-static DescriptorSet *push_set(CommandBuffer *c, VkPipelineLayout layout, uint32_t number)
+static HvDescriptorSet *push_set(HvCommandBuffer *c, VkPipelineLayout layout, uint32_t number)
 {
-    const PipelineLayout *p = PipelineLayout_of(layout);
-    SetLayout *l = number < MIN(p->n_sets, MAX_SETS) ? p->sets[number] : NULL;
+    const HvPipelineLayout *p = HvPipelineLayout_of(layout);
+    HvSetLayout *l = number < MIN(p->n_sets, MAX_SETS) ? p->sets[number] : NULL;
     if (!l)
         return NULL;
-    DescriptorSet *s = command_alloc(c, layout_set_size(l));
-    PushedSet *pushed = s ? command_alloc(c, sizeof *pushed) : NULL;
+    HvDescriptorSet *s = command_alloc(c, layout_set_size(l));
+    HvPushedSet *pushed = s ? command_alloc(c, sizeof *pushed) : NULL;
     if (!pushed)
         return NULL;
     set_init(s, l);
     pushed->set = s;
     pushed->next = c->pushed;
     c->pushed = pushed;
-    const DescriptorSet *before = c->now.sets[number];
+    const HvDescriptorSet *before = c->now.sets[number];
     if (before && same_layout(before->layout, l))
         memcpy(s->descriptors, before->descriptors, l->n_descriptors * sizeof *s->descriptors);
     c->now.sets[number] = s;
@@ -349,9 +349,9 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSet(VkCommandBuffer buffer,
                                                    VkPipelineLayout layout, uint32_t number,
                                                    uint32_t n, const VkWriteDescriptorSet *writes)
 {
-    DescriptorSet *s = point == VK_PIPELINE_BIND_POINT_COMPUTE
-                           ? push_set(CommandBuffer_of(buffer), layout, number)
-                           : NULL;
+    HvDescriptorSet *s = point == VK_PIPELINE_BIND_POINT_COMPUTE
+                             ? push_set(HvCommandBuffer_of(buffer), layout, number)
+                             : NULL;
     for (uint32_t i = 0; s && i < n; i++)
         set_write(s, &writes[i]);
 }
@@ -361,9 +361,9 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSetWithTemplate(VkCommandBuffer b
                                                                VkPipelineLayout layout,
                                                                uint32_t number, const void *data)
 {
-    DescriptorSet *s = push_set(CommandBuffer_of(buffer), layout, number);
+    HvDescriptorSet *s = push_set(HvCommandBuffer_of(buffer), layout, number);
     if (s)
-        template_write(s, UpdateTemplate_of(t), data);
+        template_write(s, HvUpdateTemplate_of(t), data);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSet2(VkCommandBuffer buffer,
@@ -384,13 +384,13 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdPushDescriptorSetWithTemplate2(
 /* ---- dispatches ------------------------------------------------------------------------------ */
 
 typedef struct CmdDispatch {
-    Cmd cmd;
-    const BoundState *state;
+    HvCmd cmd;
+    const HvBoundState *state;
     uint32_t base[3], groups[3];
     const char *indirect; /* where the numbers of groups are read; or NULL */
 } CmdDispatch;
 
-static void run_dispatch(Exec *x, const Cmd *cmd)
+static void run_dispatch(HvExec *x, const HvCmd *cmd)
 {
     const CmdDispatch *c = (const CmdDispatch *)cmd;
     uint32_t groups[3];
@@ -400,8 +400,8 @@ static void run_dispatch(Exec *x, const Cmd *cmd)
 
 static CmdDispatch *record_dispatch(VkCommandBuffer buffer)
 {
-    CommandBuffer *c = CommandBuffer_of(buffer);
-    const BoundState *state = c->now.pipeline ? command_state(c) : NULL;
+    HvCommandBuffer *c = HvCommandBuffer_of(buffer);
+    const HvBoundState *state = c->now.pipeline ? command_state(c) : NULL;
     CmdDispatch *d = state ? RECORD(c, CmdDispatch, run_dispatch) : NULL;
     if (d)
         d->state = state;
@@ -427,20 +427,20 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdDispatch(VkCommandBuffer buffer, uint32_t x, ui
 VKAPI_ATTR void VKAPI_CALL hv_CmdDispatchIndirect(VkCommandBuffer buffer, VkBuffer from,
                                                   VkDeviceSize offset)
 {
-    CmdDispatch *d = Buffer_of(from)->data ? record_dispatch(buffer) : NULL;
+    CmdDispatch *d = HvBuffer_of(from)->data ? record_dispatch(buffer) : NULL;
     if (d)
-        d->indirect = Buffer_of(from)->data + offset;
+        d->indirect = HvBuffer_of(from)->data + offset;
 }
 
 /* ---- secondary command buffers --------------------------------------------------------------- */
 
 typedef struct CmdExecute {
-    Cmd cmd;
+    HvCmd cmd;
     uint32_t n;
-    const CommandBuffer *buffers[];
+    const HvCommandBuffer *buffers[];
 } CmdExecute;
 
-static void run_execute(Exec *x, const Cmd *cmd)
+static void run_execute(HvExec *x, const HvCmd *cmd)
 {
     const CmdExecute *c = (const CmdExecute *)cmd;
     for (uint32_t i = 0; i < c->n; i++)
@@ -450,13 +450,13 @@ static void run_execute(Exec *x, const Cmd *cmd)
 VKAPI_ATTR void VKAPI_CALL hv_CmdExecuteCommands(VkCommandBuffer buffer, uint32_t n,
                                                  const VkCommandBuffer *buffers)
 {
-    CommandBuffer *to = CommandBuffer_of(buffer);
+    HvCommandBuffer *to = HvCommandBuffer_of(buffer);
     CmdExecute *c = command_new(to, sizeof *c + n * sizeof *c->buffers, run_execute);
     if (!c)
         return;
     c->n = n;
     for (uint32_t i = 0; i < n; i++) {
-        c->buffers[i] = CommandBuffer_of(buffers[i]);
+        c->buffers[i] = HvCommandBuffer_of(buffers[i]);
         to->waits |= c->buffers[i]->waits;
     }
     /* What the primary's dispatches see is undefined afterwards: nothing need be done. */

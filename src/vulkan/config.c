@@ -23,19 +23,20 @@ static bool on(const char *name)
     return s && strcmp(s, "0");
 }
 
-static void complain_instead(Config *c, const char *name, const char *expected, const char *instead)
+static void complain_instead(HvConfig *c, const char *name, const char *expected,
+                             const char *instead)
 {
     size_t n = strlen(c->wrong);
     snprintf(c->wrong + n, sizeof c->wrong - n, "%s%s is not %s: %s", n ? "; " : "", name, expected,
              instead);
 }
 
-static void complain(Config *c, const char *name, const char *expected)
+static void complain(HvConfig *c, const char *name, const char *expected)
 {
     complain_instead(c, name, expected, "ignored");
 }
 
-static VkPhysicalDeviceType device_type(Config *c, const char *name)
+static VkPhysicalDeviceType device_type(HvConfig *c, const char *name)
 {
     static const struct {
         const char *name;
@@ -57,7 +58,7 @@ static VkPhysicalDeviceType device_type(Config *c, const char *name)
     return VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
-static MatrixLevel matrix_level(Config *c, const char *name)
+static HvMatrixLevel matrix_level(HvConfig *c, const char *name)
 {
     static const char *const levels[] = { [MATRICES_NONE] = "none",
                                           [MATRICES_F16] = "f16",
@@ -66,14 +67,14 @@ static MatrixLevel matrix_level(Config *c, const char *name)
     const char *s = text(name);
     for (size_t i = 0; s && i < COUNT_OF(levels); i++) {
         if (!strcmp(s, levels[i]))
-            return (MatrixLevel)i;
+            return (HvMatrixLevel)i;
     }
     if (s)
         complain(c, name, "all, khr, f16 or none");
     return MATRICES_ALL;
 }
 
-static uint32_t number(Config *c, const char *name, uint32_t otherwise)
+static uint32_t number(HvConfig *c, const char *name, uint32_t otherwise)
 {
     const char *s = text(name);
     char *end = NULL;
@@ -84,7 +85,7 @@ static uint32_t number(Config *c, const char *name, uint32_t otherwise)
     return otherwise;
 }
 
-static uint32_t subgroup_size(Config *c, const char *name)
+static uint32_t subgroup_size(HvConfig *c, const char *name)
 {
     uint32_t n = number(c, name, 32);
     if (n >= 8 && n <= 128 && is_pow2(n))
@@ -94,7 +95,7 @@ static uint32_t subgroup_size(Config *c, const char *name)
 }
 
 /* One to be written to is made. */
-static const char *folder(Config *c, const char *name, bool written)
+static const char *folder(HvConfig *c, const char *name, bool written)
 {
     const char *s = text(name);
     if (s && written)
@@ -106,7 +107,7 @@ static const char *folder(Config *c, const char *name, bool written)
 }
 
 /* Whoever asks for messages is told where they go instead. */
-static const char *log_file(Config *c, const char *name)
+static const char *log_file(HvConfig *c, const char *name)
 {
     const char *s = text(name);
     if (!s || !strcmp(s, "stderr"))
@@ -120,9 +121,9 @@ static const char *log_file(Config *c, const char *name)
     return s;
 }
 
-void config_read(Config *c)
+void config_read(HvConfig *c)
 {
-    *c = (Config){
+    *c = (HvConfig){
         .check = on("HEDDLE_CHECK"),
         .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
         .stats = on("HEDDLE_STATS"),

@@ -40,14 +40,14 @@ static bool may_become(VkDescriptorType t) { return t <= VK_DESCRIPTOR_TYPE_STOR
 
 static int by_binding(const void *a, const void *b)
 {
-    const LayoutBinding *x = a, *y = b;
+    const HvLayoutBinding *x = a, *y = b;
     return x->binding < y->binding ? -1 : x->binding > y->binding;
 }
 
-static void place_bindings(SetLayout *l)
+static void place_bindings(HvSetLayout *l)
 {
     for (uint32_t i = 0; i < l->n_bindings; i++) {
-        LayoutBinding *b = &l->bindings[i];
+        HvLayoutBinding *b = &l->bindings[i];
         b->first = l->n_descriptors;
         b->first_dynamic = l->n_dynamic;
         l->is_mutable |= b->type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT;
@@ -71,7 +71,7 @@ VKAPI_ATTR VkResult VKAPI_CALL
 hv_CreateDescriptorSetLayout(VkDevice device, const VkDescriptorSetLayoutCreateInfo *info,
                              const VkAllocationCallbacks *alloc, VkDescriptorSetLayout *out)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
     *out = VK_NULL_HANDLE;
@@ -79,10 +79,10 @@ hv_CreateDescriptorSetLayout(VkDevice device, const VkDescriptorSetLayoutCreateI
     for (uint32_t i = 0; i < info->bindingCount; i++)
         n_samplers += is_immutable(&info->pBindings[i]) ? info->pBindings[i].descriptorCount : 0;
     (void)alloc; /* sets and pipeline layouts may outlive what the call gave */
-    SetLayout *l = object_new(NULL, &d->alloc,
-                              sizeof *l + info->bindingCount * sizeof *l->bindings +
-                                  n_samplers * sizeof(Sampler *),
-                              VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT);
+    HvSetLayout *l = object_new(NULL, &d->alloc,
+                                sizeof *l + info->bindingCount * sizeof *l->bindings +
+                                    n_samplers * sizeof(HvSampler *),
+                                VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT);
     if (!l)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     l->alloc = d->alloc;
@@ -90,20 +90,20 @@ hv_CreateDescriptorSetLayout(VkDevice device, const VkDescriptorSetLayoutCreateI
     l->n_bindings = info->bindingCount;
     l->flags = info->flags;
     l->nothing = d->nothing;
-    const Sampler **samplers = (const Sampler **)(void *)&l->bindings[info->bindingCount];
+    const HvSampler **samplers = (const HvSampler **)(void *)&l->bindings[info->bindingCount];
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
         l->bindings[i] =
-            (LayoutBinding){ .binding = b->binding,
-                             .count = b->descriptorCount,
-                             .type = b->descriptorType,
-                             .flags =
-                                 flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
+            (HvLayoutBinding){ .binding = b->binding,
+                               .count = b->descriptorCount,
+                               .type = b->descriptorType,
+                               .flags =
+                                   flags && i < flags->bindingCount ? flags->pBindingFlags[i] : 0 };
         if (!is_immutable(b))
             continue;
         l->bindings[i].samplers = samplers;
         for (uint32_t k = 0; k < b->descriptorCount; k++)
-            *samplers++ = Sampler_of(b->pImmutableSamplers[k]);
+            *samplers++ = HvSampler_of(b->pImmutableSamplers[k]);
     }
     qsort(l->bindings, l->n_bindings, sizeof *l->bindings, by_binding);
     place_bindings(l);
@@ -111,15 +111,15 @@ hv_CreateDescriptorSetLayout(VkDevice device, const VkDescriptorSetLayoutCreateI
     return VK_SUCCESS;
 }
 
-void layout_release(SetLayout *l)
+void layout_release(HvSetLayout *l)
 {
     if (l && atomic_fetch_sub(&l->references, 1) == 1) {
-        Alloc alloc = l->alloc;
+        HvAlloc alloc = l->alloc;
         object_free(NULL, &alloc, l);
     }
 }
 
-static SetLayout *layout_retain(SetLayout *l)
+static HvSetLayout *layout_retain(HvSetLayout *l)
 {
     if (l)
         atomic_fetch_add(&l->references, 1);
@@ -131,34 +131,34 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorSetLayout(VkDevice device,
                                                          const VkAllocationCallbacks *alloc)
 {
     (void)device, (void)alloc;
-    layout_release(SetLayout_of(layout));
+    layout_release(HvSetLayout_of(layout));
 }
 
-const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding)
+const HvLayoutBinding *layout_binding(const HvSetLayout *l, uint32_t binding)
 {
-    LayoutBinding key = { .binding = binding };
+    HvLayoutBinding key = { .binding = binding };
     return bsearch(&key, l->bindings, l->n_bindings, sizeof key, by_binding);
 }
 
-size_t layout_set_size(const SetLayout *l)
+size_t layout_set_size(const HvSetLayout *l)
 {
     size_t each = sizeof(DeviceBinding) + l->is_mutable;
-    return align_up(sizeof(DescriptorSet) + l->n_descriptors * each, 64) + l->data_size;
+    return align_up(sizeof(HvDescriptorSet) + l->n_descriptors * each, 64) + l->data_size;
 }
 
-static bool *images_of(const DescriptorSet *s)
+static bool *images_of(const HvDescriptorSet *s)
 {
     return (bool *)(uintptr_t)&s->descriptors[s->layout->n_descriptors];
 }
 
-bool set_has_image(const DescriptorSet *s, const LayoutBinding *b, uint32_t element)
+bool set_has_image(const HvDescriptorSet *s, const HvLayoutBinding *b, uint32_t element)
 {
     if (b->type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
         return images_of(s)[b->first + element];
     return !is_buffer(b->type) && b->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
 }
 
-static char *inline_data(const DescriptorSet *s)
+static char *inline_data(const HvDescriptorSet *s)
 {
     return (char *)s + layout_set_size(s->layout) - s->layout->data_size;
 }
@@ -211,11 +211,11 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDescriptorSetLayoutSupport(
 
 /* ---- pools and sets -------------------------------------------------------------------------- */
 
-void set_init(DescriptorSet *s, SetLayout *l)
+void set_init(HvDescriptorSet *s, HvSetLayout *l)
 {
     s->layout = layout_retain(l);
     for (uint32_t i = 0; i < l->n_bindings; i++) {
-        const LayoutBinding *b = &l->bindings[i];
+        const HvLayoutBinding *b = &l->bindings[i];
         DeviceBinding *to = &s->descriptors[b->first];
         if (b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
             *to = (DeviceBinding){ inline_data(s) + b->data, b->count };
@@ -231,8 +231,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorPool(VkDevice device,
                                                        const VkAllocationCallbacks *alloc,
                                                        VkDescriptorPool *out)
 {
-    Device *d = Device_of(device);
-    SetPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_DESCRIPTOR_POOL);
+    HvDevice *d = HvDevice_of(device);
+    HvSetPool *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_DESCRIPTOR_POOL);
     *out = TO_HANDLE(VkDescriptorPool, p);
     if (!p)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -241,11 +241,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorPool(VkDevice device,
     return VK_SUCCESS;
 }
 
-static void set_free(DescriptorSet *s)
+static void set_free(HvDescriptorSet *s)
 {
     if (!s)
         return;
-    SetPool *p = s->pool;
+    HvSetPool *p = s->pool;
     if (s->next)
         s->next->prev = s->prev;
     if (s->prev)
@@ -261,8 +261,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_ResetDescriptorPool(VkDevice device, VkDescrip
                                                       VkDescriptorPoolResetFlags flags)
 {
     (void)device, (void)flags;
-    while (SetPool_of(pool)->sets)
-        set_free(SetPool_of(pool)->sets);
+    while (HvSetPool_of(pool)->sets)
+        set_free(HvSetPool_of(pool)->sets);
     return VK_SUCCESS;
 }
 
@@ -272,7 +272,7 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorPool(VkDevice device, VkDescripto
     if (!pool)
         return;
     hv_ResetDescriptorPool(device, pool, 0);
-    object_free(alloc, &Device_of(device)->alloc, SetPool_of(pool));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvSetPool_of(pool));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_FreeDescriptorSets(VkDevice device, VkDescriptorPool pool,
@@ -280,7 +280,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_FreeDescriptorSets(VkDevice device, VkDescript
 {
     (void)device, (void)pool;
     for (uint32_t i = 0; i < n; i++)
-        set_free(DescriptorSet_of(sets[i]));
+        set_free(HvDescriptorSet_of(sets[i]));
     return VK_SUCCESS;
 }
 
@@ -289,14 +289,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
                                                          VkDescriptorSet *out)
 {
     (void)device;
-    SetPool *p = SetPool_of(info->descriptorPool);
+    HvSetPool *p = HvSetPool_of(info->descriptorPool);
     VkResult result = VK_SUCCESS;
     memset(out, 0, info->descriptorSetCount * sizeof *out);
     if (info->descriptorSetCount > p->max_sets - p->n_sets)
         return VK_ERROR_OUT_OF_POOL_MEMORY;
     for (uint32_t i = 0; i < info->descriptorSetCount && !result; i++) {
-        SetLayout *l = SetLayout_of(info->pSetLayouts[i]);
-        DescriptorSet *s =
+        HvSetLayout *l = HvSetLayout_of(info->pSetLayouts[i]);
+        HvDescriptorSet *s =
             object_new(NULL, &p->alloc, layout_set_size(l), VK_OBJECT_TYPE_DESCRIPTOR_SET);
         if (!s) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -312,7 +312,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
         out[i] = TO_HANDLE(VkDescriptorSet, s);
     }
     for (uint32_t i = 0; result && i < info->descriptorSetCount; i++) {
-        set_free(DescriptorSet_of(out[i]));
+        set_free(HvDescriptorSet_of(out[i]));
         out[i] = VK_NULL_HANDLE;
     }
     return result;
@@ -322,11 +322,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateDescriptorSets(VkDevice device,
 
 /* Where writing goes on: past a binding's end it is the next binding. */
 typedef struct Place {
-    const LayoutBinding *binding, *end;
+    const HvLayoutBinding *binding, *end;
     uint32_t element;
 } Place;
 
-static Place place_at(const SetLayout *l, uint32_t binding, uint32_t element)
+static Place place_at(const HvSetLayout *l, uint32_t binding, uint32_t element)
 {
     Place p = { layout_binding(l, binding), l->bindings + l->n_bindings, element };
     return p;
@@ -343,16 +343,16 @@ static bool place_valid(Place *p)
     return p->binding < p->end;
 }
 
-static DeviceBinding of_buffer(const SetLayout *l, const VkDescriptorBufferInfo *info)
+static DeviceBinding of_buffer(const HvSetLayout *l, const VkDescriptorBufferInfo *info)
 {
-    const Buffer *b = Buffer_of(info->buffer);
+    const HvBuffer *b = HvBuffer_of(info->buffer);
     if (!b || !b->data || info->offset > b->size)
         return (DeviceBinding){ l->nothing, 0 };
     uint64_t rest = b->size - info->offset;
     return (DeviceBinding){ b->data + info->offset, MIN(info->range, rest) };
 }
 
-static ImageBinding *image_binding(DescriptorSet *s, const Place *at)
+static ImageBinding *image_binding(HvDescriptorSet *s, const Place *at)
 {
     return (ImageBinding *)(void *)&s->descriptors[at->binding->first + at->element];
 }
@@ -369,13 +369,13 @@ static void write_image(ImageBinding *to, VkDescriptorType type, const void *dat
     }
     memcpy(&info, data, sizeof info);
     if (type != VK_DESCRIPTOR_TYPE_SAMPLER)
-        to->image = info.imageView ? &ImageView_of(info.imageView)->desc : NULL;
+        to->image = info.imageView ? &HvImageView_of(info.imageView)->desc : NULL;
     if (has_sampler(type) && !immutable)
-        to->sampler = info.sampler ? &Sampler_of(info.sampler)->desc : NULL;
+        to->sampler = info.sampler ? &HvSampler_of(info.sampler)->desc : NULL;
 }
 
 /* A mutable descriptor becomes one of buffers or not, and is nothing else any more. */
-static void activate(DescriptorSet *s, const Place *at, bool image)
+static void activate(HvDescriptorSet *s, const Place *at, bool image)
 {
     uint32_t k = at->binding->first + at->element;
     if (at->binding->type != VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
@@ -385,7 +385,7 @@ static void activate(DescriptorSet *s, const Place *at, bool image)
 }
 
 /* `data` is where the first one lies. */
-static void write_elements(DescriptorSet *s, const VkDescriptorUpdateTemplateEntry *e,
+static void write_elements(HvDescriptorSet *s, const VkDescriptorUpdateTemplateEntry *e,
                            const void *data)
 {
     VkDescriptorType type = e->descriptorType;
@@ -403,15 +403,15 @@ static void write_elements(DescriptorSet *s, const VkDescriptorUpdateTemplateEnt
     }
 }
 
-static void write_inline(DescriptorSet *s, uint32_t binding, uint32_t offset, uint32_t size,
+static void write_inline(HvDescriptorSet *s, uint32_t binding, uint32_t offset, uint32_t size,
                          const void *data)
 {
-    const LayoutBinding *b = layout_binding(s->layout, binding);
+    const HvLayoutBinding *b = layout_binding(s->layout, binding);
     if (b && b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && offset <= b->count)
         memcpy(inline_data(s) + b->data + offset, data, MIN(size, b->count - offset));
 }
 
-void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w)
+void set_write(HvDescriptorSet *s, const VkWriteDescriptorSet *w)
 {
     const VkWriteDescriptorSetInlineUniformBlock *block =
         chain_find(w->pNext, VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK);
@@ -434,8 +434,8 @@ void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w)
 
 static void set_copy(const VkCopyDescriptorSet *c)
 {
-    const DescriptorSet *from = DescriptorSet_of(c->srcSet);
-    DescriptorSet *to = DescriptorSet_of(c->dstSet);
+    const HvDescriptorSet *from = HvDescriptorSet_of(c->srcSet);
+    HvDescriptorSet *to = HvDescriptorSet_of(c->dstSet);
     Place a = place_at(from->layout, c->srcBinding, c->srcArrayElement);
     Place b = place_at(to->layout, c->dstBinding, c->dstArrayElement);
     if (a.binding && a.binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
@@ -460,7 +460,7 @@ VKAPI_ATTR void VKAPI_CALL hv_UpdateDescriptorSets(VkDevice device, uint32_t n_w
 {
     (void)device;
     for (uint32_t i = 0; i < n_writes; i++)
-        set_write(DescriptorSet_of(writes[i].dstSet), &writes[i]);
+        set_write(HvDescriptorSet_of(writes[i].dstSet), &writes[i]);
     for (uint32_t i = 0; i < n_copies; i++)
         set_copy(&copies[i]);
 }
@@ -472,8 +472,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDescriptorUpdateTemplate(
     const VkAllocationCallbacks *alloc, VkDescriptorUpdateTemplate *out)
 {
     size_t size = info->descriptorUpdateEntryCount * sizeof *info->pDescriptorUpdateEntries;
-    UpdateTemplate *t = object_new(alloc, &Device_of(device)->alloc, sizeof *t + size,
-                                   VK_OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE);
+    HvUpdateTemplate *t = object_new(alloc, &HvDevice_of(device)->alloc, sizeof *t + size,
+                                     VK_OBJECT_TYPE_DESCRIPTOR_UPDATE_TEMPLATE);
     *out = TO_HANDLE(VkDescriptorUpdateTemplate, t);
     if (!t)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -487,10 +487,10 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyDescriptorUpdateTemplate(VkDevice device,
                                                               VkDescriptorUpdateTemplate t,
                                                               const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, UpdateTemplate_of(t));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvUpdateTemplate_of(t));
 }
 
-void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data)
+void template_write(HvDescriptorSet *s, const HvUpdateTemplate *t, const void *data)
 {
     for (uint32_t i = 0; i < t->n_entries; i++) {
         const VkDescriptorUpdateTemplateEntry *e = &t->entries[i];
@@ -507,7 +507,7 @@ VKAPI_ATTR void VKAPI_CALL hv_UpdateDescriptorSetWithTemplate(VkDevice device, V
                                                               const void *data)
 {
     (void)device;
-    template_write(DescriptorSet_of(set), UpdateTemplate_of(t), data);
+    template_write(HvDescriptorSet_of(set), HvUpdateTemplate_of(t), data);
 }
 
 /* ---- layouts of pipelines -------------------------------------------------------------------- */
@@ -517,23 +517,23 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePipelineLayout(VkDevice device,
                                                        const VkAllocationCallbacks *alloc,
                                                        VkPipelineLayout *out)
 {
-    PipelineLayout *l = object_new(alloc, &Device_of(device)->alloc,
-                                   sizeof *l + info->setLayoutCount * sizeof *l->sets,
-                                   VK_OBJECT_TYPE_PIPELINE_LAYOUT);
+    HvPipelineLayout *l = object_new(alloc, &HvDevice_of(device)->alloc,
+                                     sizeof *l + info->setLayoutCount * sizeof *l->sets,
+                                     VK_OBJECT_TYPE_PIPELINE_LAYOUT);
     *out = TO_HANDLE(VkPipelineLayout, l);
     if (!l)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     l->n_sets = info->setLayoutCount;
     for (uint32_t i = 0; i < l->n_sets; i++)
-        l->sets[i] = layout_retain(SetLayout_of(info->pSetLayouts[i]));
+        l->sets[i] = layout_retain(HvSetLayout_of(info->pSetLayouts[i]));
     return VK_SUCCESS;
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_DestroyPipelineLayout(VkDevice device, VkPipelineLayout layout,
                                                     const VkAllocationCallbacks *alloc)
 {
-    PipelineLayout *l = PipelineLayout_of(layout);
+    HvPipelineLayout *l = HvPipelineLayout_of(layout);
     for (uint32_t i = 0; l && i < l->n_sets; i++)
         layout_release(l->sets[i]);
-    object_free(alloc, &Device_of(device)->alloc, l);
+    object_free(alloc, &HvDevice_of(device)->alloc, l);
 }

@@ -10,7 +10,7 @@
 /* What a kernel reads through a descriptor that nothing was written to. */
 enum { NOTHING_SIZE = 65536 };
 
-void device_lose(Device *d, const Base *object, const char *why, const DeviceFault *fault)
+void device_lose(HvDevice *d, const HvBase *object, const char *why, const DeviceFault *fault)
 {
     pthread_mutex_lock(&d->lock);
     if (!d->failing) {
@@ -60,7 +60,7 @@ static bool wants_maintenance5(const VkDeviceCreateInfo *info)
     return (alone && alone->maintenance5) || (core && core->maintenance5);
 }
 
-static void device_free(Device *d, const Alloc *alloc)
+static void device_free(HvDevice *d, const HvAlloc *alloc)
 {
     for (int i = 0; i < N_QUEUES; i++)
         queue_free(d->queues[i]);
@@ -74,11 +74,11 @@ static void device_free(Device *d, const Alloc *alloc)
     host_free(NULL, &d->alloc, d->extensions);
     pthread_cond_destroy(&d->changed);
     pthread_mutex_destroy(&d->lock);
-    Alloc kept = d->alloc;
+    HvAlloc kept = d->alloc;
     object_free(alloc, &kept, d);
 }
 
-static bool device_init(Device *d, const VkDeviceCreateInfo *info)
+static bool device_init(HvDevice *d, const VkDeviceCreateInfo *info)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -88,7 +88,7 @@ static bool device_init(Device *d, const VkDeviceCreateInfo *info)
     pthread_condattr_destroy(&monotonic);
     d->nothing = aligned_alloc(64, NOTHING_SIZE);
     d->cache = host_alloc(NULL, &d->alloc, sizeof *d->cache, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
-    const Config *config = &d->instance->config;
+    const HvConfig *config = &d->instance->config;
     uint64_t keep = config->stats ? UINT64_MAX : (uint64_t)config->keep << 20;
     d->extensions = names_copy(&d->alloc, info->ppEnabledExtensionNames,
                                info->enabledExtensionCount, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
@@ -120,7 +120,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
                                                const VkDeviceCreateInfo *info,
                                                const VkAllocationCallbacks *alloc, VkDevice *out)
 {
-    Physical *p = Physical_of(physical);
+    HvPhysical *p = HvPhysical_of(physical);
     *out = VK_NULL_HANDLE;
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
         if (!known_extension(physical, info->ppEnabledExtensionNames[i]))
@@ -130,7 +130,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
         return VK_ERROR_FEATURE_NOT_PRESENT;
     if (!priorities_are_there(info))
         return VK_ERROR_INITIALIZATION_FAILED;
-    Device *d = object_new(alloc, &p->instance->alloc, sizeof *d, VK_OBJECT_TYPE_DEVICE);
+    HvDevice *d = object_new(alloc, &p->instance->alloc, sizeof *d, VK_OBJECT_TYPE_DEVICE);
     if (!d)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     d->instance = p->instance;
@@ -149,12 +149,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyDevice(VkDevice device, const VkAllocationCallbacks *alloc)
 {
     if (device)
-        device_free(Device_of(device), alloc);
+        device_free(HvDevice_of(device), alloc);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_DeviceWaitIdle(VkDevice device)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     for (int i = 0; i < N_QUEUES; i++) {
         VkResult r = queue_wait(d->queues[i]);
         if (r)
@@ -167,7 +167,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDeviceQueue(VkDevice device, uint32_t family_in
                                              VkQueue *out)
 {
     bool known = family_index == 0 && index < N_QUEUES;
-    *out = known ? (VkQueue)Device_of(device)->queues[index] : VK_NULL_HANDLE;
+    *out = known ? (VkQueue)HvDevice_of(device)->queues[index] : VK_NULL_HANDLE;
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *info,
@@ -187,7 +187,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetDeviceFaultInfoEXT(VkDevice device,
         [DEVICE_FAULT_WRITE] = VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT,
         [DEVICE_FAULT_ACCESS] = VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT,
     };
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
     DeviceFaultKind kind = d->access.kind;
     uint32_t n = kind >= DEVICE_FAULT_READ && kind <= DEVICE_FAULT_ACCESS;

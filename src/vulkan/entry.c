@@ -62,7 +62,7 @@ static bool is_among(const char *names, const char *name, size_t n)
 /* Commands of extensions that are not enabled are not there (vkGetDeviceProcAddr's table). */
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hv_GetDeviceProcAddr(VkDevice device, const char *name)
 {
-    const Device *d = Device_of(device);
+    const HvDevice *d = HvDevice_of(device);
     const EntryPoint *e = find(name);
     bool there = e && e->level == DEVICE && e->version <= d->core;
     if (!there || !*e->extensions)

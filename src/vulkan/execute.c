@@ -9,8 +9,8 @@
 #include "vulkan/vk.h"
 
 typedef struct Move {
-    Exec *exec;
-    const Cmd *cmd;
+    HvExec *exec;
+    const HvCmd *cmd;
 } Move;
 
 static void move(void *user)
@@ -20,7 +20,7 @@ static void move(void *user)
 }
 
 /* False where it reaches for memory that is not there, and the device can tell. */
-static bool guarded(Exec *x, const Cmd *cmd, DeviceFault *fault)
+static bool guarded(HvExec *x, const HvCmd *cmd, DeviceFault *fault)
 {
     Move m = { x, cmd };
     const DeviceOps *ops = device_base(x->device)->ops;
@@ -30,9 +30,9 @@ static bool guarded(Exec *x, const Cmd *cmd, DeviceFault *fault)
     return true;
 }
 
-void exec_run(Exec *x, const CommandBuffer *c)
+void exec_run(HvExec *x, const HvCommandBuffer *c)
 {
-    for (const Cmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next) {
+    for (const HvCmd *cmd = c->first; cmd && !x->device->failing; cmd = cmd->next) {
         DeviceFault fault;
         char text[128];
         if (!cmd->moves) {
@@ -47,7 +47,7 @@ void exec_run(Exec *x, const CommandBuffer *c)
     }
 }
 
-void exec_finish(Exec *x)
+void exec_finish(HvExec *x)
 {
     arena_free(&x->scratch);
     free(x->slots);
@@ -59,7 +59,7 @@ void exec_finish(Exec *x)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-static bool lose_slot(Exec *x, const Pipeline *p, const DeviceSlot *slot)
+static bool lose_slot(HvExec *x, const HvPipeline *p, const DeviceSlot *slot)
 {
     char text[128];
     snprintf(text, sizeof text, "dispatch: nothing is bound to set %u, binding %u", slot->set,
@@ -68,7 +68,7 @@ static bool lose_slot(Exec *x, const Pipeline *p, const DeviceSlot *slot)
     return false;
 }
 
-static bool have_room(Exec *x, const Pipeline *p, uint32_t n)
+static bool have_room(HvExec *x, const HvPipeline *p, uint32_t n)
 {
     if (n <= x->n_slots)
         return true;
@@ -85,17 +85,17 @@ static bool have_room(Exec *x, const Pipeline *p, uint32_t n)
 }
 
 /* Fills x->slots and x->counts. */
-static bool find_slots(Exec *x, const BoundState *s)
+static bool find_slots(HvExec *x, const HvBoundState *s)
 {
-    const Pipeline *p = s->pipeline;
+    const HvPipeline *p = s->pipeline;
     const DeviceKernel *k = p->kernel->code;
     uint32_t moved = 0;
     if (!have_room(x, p, k->n_slots))
         return false;
     for (uint32_t i = 0; i < k->n_slots; i++) {
         uint32_t number = k->slots[i].set;
-        const DescriptorSet *set = number < MAX_SETS ? s->sets[number] : NULL;
-        const LayoutBinding *b = set ? layout_binding(set->layout, k->slots[i].binding) : NULL;
+        const HvDescriptorSet *set = number < MAX_SETS ? s->sets[number] : NULL;
+        const HvLayoutBinding *b = set ? layout_binding(set->layout, k->slots[i].binding) : NULL;
         if (!b || !b->count)
             return lose_slot(x, p, &k->slots[i]);
         x->slots[i] = &set->descriptors[b->first];
@@ -117,13 +117,13 @@ static bool find_slots(Exec *x, const BoundState *s)
 }
 
 /* Which of find_slots' descriptors are images' and samplers'. */
-static const bool *const *find_images(const BoundState *s, Arena *scratch)
+static const bool *const *find_images(const HvBoundState *s, Arena *scratch)
 {
     const DeviceKernel *k = s->pipeline->kernel->code;
     const bool **images = NEW_ARRAY(scratch, const bool *, k->n_slots);
     for (uint32_t i = 0; i < k->n_slots; i++) {
-        const DescriptorSet *set = s->sets[k->slots[i].set];
-        const LayoutBinding *b = layout_binding(set->layout, k->slots[i].binding);
+        const HvDescriptorSet *set = s->sets[k->slots[i].set];
+        const HvLayoutBinding *b = layout_binding(set->layout, k->slots[i].binding);
         bool *each = NEW_ARRAY(scratch, bool, b->count);
         for (uint32_t e = 0; e < b->count; e++)
             each[e] = set_has_image(set, b, e);
@@ -135,8 +135,8 @@ static const bool *const *find_images(const BoundState *s, Arena *scratch)
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
 typedef struct Running {
-    Exec *exec;
-    const BoundState *state;
+    HvExec *exec;
+    const HvBoundState *state;
     DeviceDispatch x;
     DiagSink sink;
     char error[VK_MAX_DESCRIPTION_SIZE]; /* the first; or "" */
@@ -147,7 +147,7 @@ typedef struct Running {
 static void complain(void *user, const Diag *d)
 {
     Running *r = user;
-    const Device *device = r->exec->device;
+    const HvDevice *device = r->exec->device;
     char text[VK_MAX_DESCRIPTION_SIZE];
     diag_format(d, text, sizeof text);
     bool fatal = d->severity == DIAG_ERROR && !device->instance->config.check;
@@ -167,7 +167,7 @@ static HeddleResult dispatch_bound(void *user)
     return d->ops->dispatch(d, &r->x, &r->exec->scratch, &r->sink);
 }
 
-static void count(Kernel *k, const DeviceDispatch *x, uint64_t ns)
+static void count(HvKernel *k, const DeviceDispatch *x, uint64_t ns)
 {
     atomic_fetch_add(&k->runs, 1);
     atomic_fetch_add(&k->ns, ns);
@@ -175,9 +175,10 @@ static void count(Kernel *k, const DeviceDispatch *x, uint64_t ns)
         atomic_fetch_add(&k->stats[i], x->stats[i]);
 }
 
-void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3])
+void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
+                   const uint32_t base[3])
 {
-    const Pipeline *p = s->pipeline;
+    const HvPipeline *p = s->pipeline;
     if (!groups[0] || !groups[1] || !groups[2] || !find_slots(x, s))
         return;
     Running r = { .exec = x, .state = s };

@@ -12,7 +12,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static VkResult refuse(Instance *i, const Base *object, const char *command)
+static VkResult refuse(HvInstance *i, const HvBase *object, const char *command)
 {
     char message[128];
     snprintf(message, sizeof message, "%s: the device has no graphics", command);
@@ -20,7 +20,7 @@ static VkResult refuse(Instance *i, const Base *object, const char *command)
     return VK_ERROR_FEATURE_NOT_PRESENT;
 }
 
-static void refuse_recording(CommandBuffer *c, const char *command)
+static void refuse_recording(HvCommandBuffer *c, const char *command)
 {
     if (!c->result)
         c->result = refuse(c->device->instance, &c->base, command);
@@ -30,7 +30,7 @@ static void refuse_recording(CommandBuffer *c, const char *command)
 #define CREATES(function, parameters, out, count)                                                  \
     VKAPI_ATTR VkResult VKAPI_CALL hv_##function parameters                                        \
     {                                                                                              \
-        Device *d = Device_of(device);                                                             \
+        HvDevice *d = HvDevice_of(device);                                                         \
         memset(out, 0, (count) * sizeof *(out));                                                   \
         return refuse(d->instance, &d->base, "vk" #function);                                      \
     }
@@ -41,7 +41,7 @@ static void refuse_recording(CommandBuffer *c, const char *command)
 #define RECORDS(function, parameters)                                                              \
     VKAPI_ATTR void VKAPI_CALL hv_##function parameters                                            \
     {                                                                                              \
-        refuse_recording(CommandBuffer_of(commandBuffer), "vk" #function);                         \
+        refuse_recording(HvCommandBuffer_of(commandBuffer), "vk" #function);                       \
     }
 #include "vulkan/tables.def"
 

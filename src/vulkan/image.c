@@ -8,13 +8,13 @@
 
 static uint32_t shrink(uint32_t n, uint32_t level) { return MAX(n >> level, 1); }
 
-static uint64_t layer_size(const Image *m, uint32_t level)
+static uint64_t layer_size(const HvImage *m, uint32_t level)
 {
     return (uint64_t)shrink(m->extent.width, level) * shrink(m->extent.height, level) *
            shrink(m->extent.depth, level) * m->samples * m->texel;
 }
 
-static uint64_t level_offset(const Image *m, uint32_t level)
+static uint64_t level_offset(const HvImage *m, uint32_t level)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < level; i++)
@@ -22,27 +22,27 @@ static uint64_t level_offset(const Image *m, uint32_t level)
     return at;
 }
 
-static Image describe(const VkImageCreateInfo *info)
+static HvImage describe(const VkImageCreateInfo *info)
 {
     const TexelFormat *f = format_of(info->format, 0);
-    return (Image){ .extent = info->extent,
-                    .format = f,
-                    .texel = f ? f->bytes : 0,
-                    .two = format_has_two(info->format),
-                    .levels = info->mipLevels,
-                    .layers = info->arrayLayers,
-                    .samples = info->samples }; /* each bit is its number */
+    return (HvImage){ .extent = info->extent,
+                      .format = f,
+                      .texel = f ? f->bytes : 0,
+                      .two = format_has_two(info->format),
+                      .levels = info->mipLevels,
+                      .layers = info->arrayLayers,
+                      .samples = info->samples }; /* each bit is its number */
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImage(VkDevice device, const VkImageCreateInfo *info,
                                               const VkAllocationCallbacks *alloc, VkImage *out)
 {
-    Device *d = Device_of(device);
-    Image described = describe(info);
+    HvDevice *d = HvDevice_of(device);
+    HvImage described = describe(info);
     *out = VK_NULL_HANDLE;
     if (!described.texel || info->samples & ~(VkFlags)SAMPLES)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    Image *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_IMAGE);
+    HvImage *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_IMAGE);
     if (!m)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     described.base = m->base;
@@ -54,17 +54,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImage(VkDevice device, const VkImageCrea
 VKAPI_ATTR void VKAPI_CALL hv_DestroyImage(VkDevice device, VkImage image,
                                            const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Image_of(image));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvImage_of(image));
 }
 
-static uint64_t first_plane(const Image *m)
+static uint64_t first_plane(const HvImage *m)
 {
     return align_up(level_offset(m, m->levels), BUFFER_ALIGNMENT);
 }
 
-Image image_plane(const Image *m, VkImageAspectFlags aspect)
+HvImage image_plane(const HvImage *m, VkImageAspectFlags aspect)
 {
-    Image p = *m;
+    HvImage p = *m;
     p.two = false;
     if (!m->two || aspect != VK_IMAGE_ASPECT_STENCIL_BIT)
         return p;
@@ -75,14 +75,14 @@ Image image_plane(const Image *m, VkImageAspectFlags aspect)
     return p;
 }
 
-uint64_t image_size(const Image *m)
+uint64_t image_size(const HvImage *m)
 {
-    Image stencil = image_plane(m, VK_IMAGE_ASPECT_STENCIL_BIT);
+    HvImage stencil = image_plane(m, VK_IMAGE_ASPECT_STENCIL_BIT);
     uint64_t last = level_offset(&stencil, stencil.levels);
     return m->two ? first_plane(m) + last : last;
 }
 
-ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer)
+ImageLevel image_level(const HvImage *m, uint32_t level, uint32_t layer)
 {
     ImageLevel v = { .size = { shrink(m->extent.width, level), shrink(m->extent.height, level),
                                shrink(m->extent.depth, level) } };
@@ -99,21 +99,21 @@ VKAPI_ATTR void VKAPI_CALL hv_GetImageMemoryRequirements(VkDevice device, VkImag
                                                          VkMemoryRequirements *out)
 {
     (void)device;
-    *out = memory_requirements(image_size(Image_of(image)));
+    *out = memory_requirements(image_size(HvImage_of(image)));
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetImageMemoryRequirements2(
     VkDevice device, const VkImageMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
 {
     (void)device;
-    memory_requirements2(image_size(Image_of(info->image)), out);
+    memory_requirements2(image_size(HvImage_of(info->image)), out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceImageMemoryRequirements(
     VkDevice device, const VkDeviceImageMemoryRequirements *info, VkMemoryRequirements2 *out)
 {
     (void)device;
-    Image m = describe(info->pCreateInfo);
+    HvImage m = describe(info->pCreateInfo);
     memory_requirements2(image_size(&m), out);
 }
 
@@ -146,7 +146,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindImageMemory(VkDevice device, VkImage image
                                                   VkDeviceMemory memory, VkDeviceSize offset)
 {
     (void)device;
-    memory_bind(&Image_of(image)->data, memory, offset, NULL);
+    memory_bind(&HvImage_of(image)->data, memory, offset, NULL);
     return VK_SUCCESS;
 }
 
@@ -155,14 +155,14 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindImageMemory2(VkDevice device, uint32_t n,
 {
     (void)device;
     for (uint32_t i = 0; i < n; i++)
-        memory_bind(&Image_of(infos[i].image)->data, infos[i].memory, infos[i].memoryOffset,
+        memory_bind(&HvImage_of(infos[i].image)->data, infos[i].memory, infos[i].memoryOffset,
                     infos[i].pNext);
     return VK_SUCCESS;
 }
 
-static VkSubresourceLayout layout_of(const Image *m, const VkImageSubresource *s)
+static VkSubresourceLayout layout_of(const HvImage *m, const VkImageSubresource *s)
 {
-    Image p = image_plane(m, s->aspectMask);
+    HvImage p = image_plane(m, s->aspectMask);
     uint64_t size = layer_size(&p, s->mipLevel);
     uint64_t before = p.format != m->format ? first_plane(m) : 0;
     uint64_t row = (uint64_t)shrink(m->extent.width, s->mipLevel) * p.texel;
@@ -175,7 +175,7 @@ static VkSubresourceLayout layout_of(const Image *m, const VkImageSubresource *s
 }
 
 /* As vkCopyImageToMemory gives it out, which is as it lies. */
-static void layout2_of(const Image *m, const VkImageSubresource2 *s, VkSubresourceLayout2 *out)
+static void layout2_of(const HvImage *m, const VkImageSubresource2 *s, VkSubresourceLayout2 *out)
 {
     out->subresourceLayout = layout_of(m, &s->imageSubresource);
     for (VkBaseOutStructure *b = out->pNext; b; b = b->pNext) {
@@ -189,7 +189,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetImageSubresourceLayout(VkDevice device, VkImage
                                                         VkSubresourceLayout *out)
 {
     (void)device;
-    *out = layout_of(Image_of(image), s);
+    *out = layout_of(HvImage_of(image), s);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetImageSubresourceLayout2(VkDevice device, VkImage image,
@@ -197,13 +197,13 @@ VKAPI_ATTR void VKAPI_CALL hv_GetImageSubresourceLayout2(VkDevice device, VkImag
                                                          VkSubresourceLayout2 *out)
 {
     (void)device;
-    layout2_of(Image_of(image), s, out);
+    layout2_of(HvImage_of(image), s, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceImageSubresourceLayout(
     VkDevice device, const VkDeviceImageSubresourceInfo *info, VkSubresourceLayout2 *out)
 {
     (void)device;
-    Image m = describe(info->pCreateInfo);
+    HvImage m = describe(info->pCreateInfo);
     layout2_of(&m, info->pSubresource, out);
 }

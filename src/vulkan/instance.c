@@ -58,8 +58,8 @@ static void write_log(const char *where, const char *name, const char *message)
         close(fd);
 }
 
-void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
-         const char *id, const char *message)
+void say(HvInstance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+         const HvBase *object, const char *id, const char *message)
 {
     const VkDebugUtilsMessageTypeFlagsEXT type = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT;
     pthread_mutex_lock(&instance->lock);
@@ -79,7 +79,7 @@ void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, co
     const char *log = instance->config.log;
     if (log && severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT)
         write_log(log, named.pObjectName, message);
-    for (const Messenger *m = instance->messengers; m; m = m->next) {
+    for (const HvMessenger *m = instance->messengers; m; m = m->next) {
         if ((m->info.messageSeverity & severity) && (m->info.messageType & type))
             m->info.pfnUserCallback(severity, type, &data, m->info.pUserData);
     }
@@ -93,18 +93,18 @@ static void speak(void *user, const HeddleDiagnostic *d)
         [HEDDLE_WARNING] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
         [HEDDLE_ERROR] = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
     };
-    Speaker *s = user;
+    HvSpeaker *s = user;
     if (d->severity == HEDDLE_ERROR && !s->first[0])
         snprintf(s->first, sizeof s->first, "%s", d->text);
     say(s->instance, severities[d->severity], s->object, d->rule ? d->rule : "heddle", d->text);
 }
 
-HeddleLog *speaker_log(Speaker *s) { return heddle_log_new(speak, s); }
+HeddleLog *speaker_log(HvSpeaker *s) { return heddle_log_new(speak, s); }
 
-static Messenger *messenger_new(Instance *i, const VkDebugUtilsMessengerCreateInfoEXT *info,
-                                const Alloc *alloc)
+static HvMessenger *messenger_new(HvInstance *i, const VkDebugUtilsMessengerCreateInfoEXT *info,
+                                  const HvAlloc *alloc)
 {
-    Messenger *m =
+    HvMessenger *m =
         object_new(alloc, &i->alloc, sizeof *m, VK_OBJECT_TYPE_DEBUG_UTILS_MESSENGER_EXT);
     if (!m)
         return NULL;
@@ -122,7 +122,7 @@ VKAPI_ATTR VkResult VKAPI_CALL
 hv_CreateDebugUtilsMessengerEXT(VkInstance instance, const VkDebugUtilsMessengerCreateInfoEXT *info,
                                 const VkAllocationCallbacks *alloc, VkDebugUtilsMessengerEXT *out)
 {
-    Messenger *m = messenger_new(Instance_of(instance), info, alloc);
+    HvMessenger *m = messenger_new(HvInstance_of(instance), info, alloc);
     *out = TO_HANDLE(VkDebugUtilsMessengerEXT, m);
     return m ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
@@ -131,8 +131,8 @@ VKAPI_ATTR void VKAPI_CALL hv_DestroyDebugUtilsMessengerEXT(VkInstance instance,
                                                             VkDebugUtilsMessengerEXT messenger,
                                                             const VkAllocationCallbacks *alloc)
 {
-    Instance *i = Instance_of(instance);
-    Messenger *m = Messenger_of(messenger);
+    HvInstance *i = HvInstance_of(instance);
+    HvMessenger *m = HvMessenger_of(messenger);
     if (!m)
         return;
     pthread_mutex_lock(&i->lock);
@@ -150,9 +150,9 @@ VKAPI_ATTR void VKAPI_CALL hv_SubmitDebugUtilsMessageEXT(
     VkInstance instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
     VkDebugUtilsMessageTypeFlagsEXT types, const VkDebugUtilsMessengerCallbackDataEXT *data)
 {
-    Instance *i = Instance_of(instance);
+    HvInstance *i = HvInstance_of(instance);
     pthread_mutex_lock(&i->lock);
-    for (const Messenger *m = i->messengers; m; m = m->next) {
+    for (const HvMessenger *m = i->messengers; m; m = m->next) {
         if ((m->info.messageSeverity & severity) && (m->info.messageType & types))
             m->info.pfnUserCallback(severity, types, data, m->info.pUserData);
     }
@@ -184,15 +184,15 @@ static uint64_t identity(const HeddleDevice *d)
     return hash_bytes(&device, sizeof device, h);
 }
 
-static VkResult open_physical(Instance *i)
+static VkResult open_physical(HvInstance *i)
 {
-    Physical *p = &i->physical;
+    HvPhysical *p = &i->physical;
     set_loader_magic_value(p);
     p->base.type = VK_OBJECT_TYPE_PHYSICAL_DEVICE;
     p->instance = i;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     p->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 32;
-    Speaker speaker = { i, NULL, "" };
+    HvSpeaker speaker = { i, NULL, "" };
     HeddleLog *log = speaker_log(&speaker);
     HeddleDeviceOptions o = {
         .kind = i->config.check ? HEDDLE_DEVICE_REFERENCE : HEDDLE_DEVICE_CPU,
@@ -209,14 +209,14 @@ static VkResult open_physical(Instance *i)
     return VK_SUCCESS;
 }
 
-static void instance_free(Instance *i, const Alloc *alloc)
+static void instance_free(HvInstance *i, const HvAlloc *alloc)
 {
     if (!i)
         return;
     heddle_device_free(i->physical.heddle);
     free(i->physical.base.name);
     pthread_mutex_destroy(&i->lock);
-    Alloc kept = i->alloc;
+    HvAlloc kept = i->alloc;
     host_free(NULL, &kept, i->extensions);
     object_free(alloc, &kept, i);
 }
@@ -232,7 +232,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
         if (!known_extension(info->ppEnabledExtensionNames[k]))
             return VK_ERROR_EXTENSION_NOT_PRESENT;
     }
-    Instance *i = object_new(alloc, host_default(), sizeof *i, VK_OBJECT_TYPE_INSTANCE);
+    HvInstance *i = object_new(alloc, host_default(), sizeof *i, VK_OBJECT_TYPE_INSTANCE);
     if (!i)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     i->alloc = alloc ? *alloc : *host_default();
@@ -240,7 +240,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
     config_read(&i->config);
     uint32_t version = info->pApplicationInfo ? info->pApplicationInfo->apiVersion : 0;
     i->core = VK_API_VERSION_MINOR(version);
-    Messenger early = { 0 };
+    HvMessenger early = { 0 };
     const VkDebugUtilsMessengerCreateInfoEXT *messenger =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
     if (messenger) {
@@ -265,13 +265,13 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
 VKAPI_ATTR void VKAPI_CALL hv_DestroyInstance(VkInstance instance,
                                               const VkAllocationCallbacks *alloc)
 {
-    instance_free(Instance_of(instance), alloc);
+    instance_free(HvInstance_of(instance), alloc);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_EnumeratePhysicalDevices(VkInstance instance, uint32_t *count,
                                                            VkPhysicalDevice *out)
 {
-    VkPhysicalDevice all[] = { (VkPhysicalDevice)&Instance_of(instance)->physical };
+    VkPhysicalDevice all[] = { (VkPhysicalDevice)&HvInstance_of(instance)->physical };
     return enumerate(count, out, all, 1, sizeof *out, false);
 }
 
@@ -279,6 +279,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_EnumeratePhysicalDeviceGroups(
     VkInstance instance, uint32_t *count, VkPhysicalDeviceGroupProperties *out)
 {
     VkPhysicalDeviceGroupProperties group = { .physicalDeviceCount = 1 };
-    group.physicalDevices[0] = (VkPhysicalDevice)&Instance_of(instance)->physical;
+    group.physicalDevices[0] = (VkPhysicalDevice)&HvInstance_of(instance)->physical;
     return enumerate(count, out, &group, 1, sizeof *out, true);
 }

@@ -18,7 +18,7 @@ static VkResult of_heddle(HeddleResult r, bool imported)
 
 /* Counts the memory as taken; false when there is less left than that. Imported memory is the
  * program's, and counts whether it fits or not. */
-static bool take(const Physical *p, uint64_t size, bool imported)
+static bool take(const HvPhysical *p, uint64_t size, bool imported)
 {
     if (!imported && size > p->memory)
         return false;
@@ -33,12 +33,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
                                                  const VkAllocationCallbacks *alloc,
                                                  VkDeviceMemory *out)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     *out = VK_NULL_HANDLE;
     const VkImportMemoryHostPointerInfoEXT *import =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     bool imported = import && import->handleType;
-    Memory *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_DEVICE_MEMORY);
+    HvMemory *m = object_new(alloc, &d->alloc, sizeof *m, VK_OBJECT_TYPE_DEVICE_MEMORY);
     if (!m)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     m->size = info->allocationSize;
@@ -63,10 +63,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_AllocateMemory(VkDevice device, const VkMemory
 VKAPI_ATTR void VKAPI_CALL hv_FreeMemory(VkDevice device, VkDeviceMemory memory,
                                          const VkAllocationCallbacks *alloc)
 {
-    Memory *m = Memory_of(memory);
+    HvMemory *m = HvMemory_of(memory);
     if (!m)
         return;
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     atomic_fetch_sub(&in_use, m->size);
     heddle_buffer_free(m->buffer);
     object_free(alloc, &d->alloc, m);
@@ -84,7 +84,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MapMemory(VkDevice device, VkDeviceMemory memo
                                             VkMemoryMapFlags flags, void **out)
 {
     (void)device, (void)size, (void)flags;
-    *out = Memory_of(memory)->data + offset;
+    *out = HvMemory_of(memory)->data + offset;
     return VK_SUCCESS;
 }
 
@@ -124,14 +124,14 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDeviceMemoryCommitment(VkDevice device, VkDevic
                                                         VkDeviceSize *out)
 {
     (void)device;
-    *out = Memory_of(memory)->size;
+    *out = HvMemory_of(memory)->size;
 }
 
 VKAPI_ATTR uint64_t VKAPI_CALL hv_GetDeviceMemoryOpaqueCaptureAddress(
     VkDevice device, const VkDeviceMemoryOpaqueCaptureAddressInfo *info)
 {
     (void)device;
-    return (uint64_t)(uintptr_t)Memory_of(info->memory)->data;
+    return (uint64_t)(uintptr_t)HvMemory_of(info->memory)->data;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL
@@ -149,11 +149,11 @@ hv_GetMemoryHostPointerPropertiesEXT(VkDevice device, VkExternalMemoryHandleType
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBuffer(VkDevice device, const VkBufferCreateInfo *info,
                                                const VkAllocationCallbacks *alloc, VkBuffer *out)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     *out = VK_NULL_HANDLE;
     if (info->size > MAX_MEMORY)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    Buffer *b = object_new(alloc, &d->alloc, sizeof *b, VK_OBJECT_TYPE_BUFFER);
+    HvBuffer *b = object_new(alloc, &d->alloc, sizeof *b, VK_OBJECT_TYPE_BUFFER);
     if (!b)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     b->size = info->size;
@@ -164,7 +164,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBuffer(VkDevice device, const VkBufferCr
 VKAPI_ATTR void VKAPI_CALL hv_DestroyBuffer(VkDevice device, VkBuffer buffer,
                                             const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Buffer_of(buffer));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvBuffer_of(buffer));
 }
 
 VkMemoryRequirements memory_requirements(uint64_t size)
@@ -187,14 +187,14 @@ VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements(VkDevice device, VkBuf
                                                           VkMemoryRequirements *out)
 {
     (void)device;
-    *out = memory_requirements(Buffer_of(buffer)->size);
+    *out = memory_requirements(HvBuffer_of(buffer)->size);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetBufferMemoryRequirements2(
     VkDevice device, const VkBufferMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
 {
     (void)device;
-    memory_requirements2(Buffer_of(info->buffer)->size, out);
+    memory_requirements2(HvBuffer_of(info->buffer)->size, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
@@ -207,7 +207,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetDeviceBufferMemoryRequirements(
 void memory_bind(char **data, VkDeviceMemory memory, VkDeviceSize offset, const void *chain)
 {
     const VkBindMemoryStatus *status = chain_find(chain, VK_STRUCTURE_TYPE_BIND_MEMORY_STATUS);
-    *data = Memory_of(memory)->data + offset;
+    *data = HvMemory_of(memory)->data + offset;
     if (status)
         *status->pResult = VK_SUCCESS;
 }
@@ -216,7 +216,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory(VkDevice device, VkBuffer buf
                                                    VkDeviceMemory memory, VkDeviceSize offset)
 {
     (void)device;
-    memory_bind(&Buffer_of(buffer)->data, memory, offset, NULL);
+    memory_bind(&HvBuffer_of(buffer)->data, memory, offset, NULL);
     return VK_SUCCESS;
 }
 
@@ -225,7 +225,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_BindBufferMemory2(VkDevice device, uint32_t n,
 {
     (void)device;
     for (uint32_t i = 0; i < n; i++)
-        memory_bind(&Buffer_of(infos[i].buffer)->data, infos[i].memory, infos[i].memoryOffset,
+        memory_bind(&HvBuffer_of(infos[i].buffer)->data, infos[i].memory, infos[i].memoryOffset,
                     infos[i].pNext);
     return VK_SUCCESS;
 }
@@ -234,7 +234,7 @@ VKAPI_ATTR VkDeviceAddress VKAPI_CALL
 hv_GetBufferDeviceAddress(VkDevice device, const VkBufferDeviceAddressInfo *info)
 {
     (void)device;
-    return (VkDeviceAddress)(uintptr_t)Buffer_of(info->buffer)->data;
+    return (VkDeviceAddress)(uintptr_t)HvBuffer_of(info->buffer)->data;
 }
 
 VKAPI_ATTR uint64_t VKAPI_CALL

@@ -21,29 +21,30 @@ static VKAPI_ATTR void VKAPI_CALL default_free(void *user, void *p)
     free(p);
 }
 
-const Alloc *host_default(void)
+const HvAlloc *host_default(void)
 {
-    static const Alloc defaults = { .pfnAllocation = default_alloc, .pfnFree = default_free };
+    static const HvAlloc defaults = { .pfnAllocation = default_alloc, .pfnFree = default_free };
     return &defaults;
 }
 
-void *host_alloc(const Alloc *own, const Alloc *parent, size_t size, VkSystemAllocationScope scope)
+void *host_alloc(const HvAlloc *own, const HvAlloc *parent, size_t size,
+                 VkSystemAllocationScope scope)
 {
-    const Alloc *a = own ? own : parent;
+    const HvAlloc *a = own ? own : parent;
     void *p = a->pfnAllocation(a->pUserData, MAX(size, 1), 64, scope);
     return p ? memset(p, 0, size) : NULL;
 }
 
-void host_free(const Alloc *own, const Alloc *parent, void *p)
+void host_free(const HvAlloc *own, const HvAlloc *parent, void *p)
 {
-    const Alloc *a = own ? own : parent;
+    const HvAlloc *a = own ? own : parent;
     if (p)
         a->pfnFree(a->pUserData, p);
 }
 
-void *object_new(const Alloc *own, const Alloc *parent, size_t size, VkObjectType type)
+void *object_new(const HvAlloc *own, const HvAlloc *parent, size_t size, VkObjectType type)
 {
-    Base *b = host_alloc(own, parent, size, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+    HvBase *b = host_alloc(own, parent, size, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
     if (b) {
         set_loader_magic_value(b);
         b->type = type;
@@ -51,9 +52,9 @@ void *object_new(const Alloc *own, const Alloc *parent, size_t size, VkObjectTyp
     return b;
 }
 
-void object_free(const Alloc *own, const Alloc *parent, void *object)
+void object_free(const HvAlloc *own, const HvAlloc *parent, void *object)
 {
-    Base *b = object;
+    HvBase *b = object;
     if (!b)
         return;
     free(b->name);
@@ -61,7 +62,7 @@ void object_free(const Alloc *own, const Alloc *parent, void *object)
     host_free(own, parent, b);
 }
 
-char *names_copy(const Alloc *alloc, const char *const *names, uint32_t n,
+char *names_copy(const HvAlloc *alloc, const char *const *names, uint32_t n,
                  VkSystemAllocationScope scope)
 {
     size_t size = 1;
@@ -105,8 +106,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePrivateDataSlot(VkDevice device,
                                                         VkPrivateDataSlot *out)
 {
     (void)info;
-    Device *d = Device_of(device);
-    PrivateSlot *s = object_new(alloc, &d->alloc, sizeof *s, VK_OBJECT_TYPE_PRIVATE_DATA_SLOT);
+    HvDevice *d = HvDevice_of(device);
+    HvPrivateSlot *s = object_new(alloc, &d->alloc, sizeof *s, VK_OBJECT_TYPE_PRIVATE_DATA_SLOT);
     if (!s)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     s->id = atomic_fetch_add(&d->next_slot, 1);
@@ -117,12 +118,12 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreatePrivateDataSlot(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyPrivateDataSlot(VkDevice device, VkPrivateDataSlot slot,
                                                      const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, PrivateSlot_of(slot));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvPrivateSlot_of(slot));
 }
 
 /* Slots are numbered once and for all, so what an object still holds of a destroyed one is never
  * found. */
-static Datum *find_datum(Base *b, uint64_t slot)
+static HvDatum *find_datum(HvBase *b, uint64_t slot)
 {
     for (uint32_t i = 0; i < b->n_data; i++) {
         if (b->data[i].slot == slot)
@@ -136,21 +137,21 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_SetPrivateData(VkDevice device, VkObjectType t
                                                  uint64_t value)
 {
     (void)type;
-    Device *d = Device_of(device);
-    Base *b = (Base *)(uintptr_t)handle;
-    uint64_t id = PrivateSlot_of(slot)->id;
+    HvDevice *d = HvDevice_of(device);
+    HvBase *b = (HvBase *)(uintptr_t)handle;
+    uint64_t id = HvPrivateSlot_of(slot)->id;
     VkResult result = VK_SUCCESS;
     pthread_mutex_lock(&d->lock);
-    Datum *at = find_datum(b, id);
+    HvDatum *at = find_datum(b, id);
     if (!at) {
-        Datum *more = realloc(b->data, (b->n_data + 1) * sizeof *more);
+        HvDatum *more = realloc(b->data, (b->n_data + 1) * sizeof *more);
         if (more) {
             b->data = more;
             at = &more[b->n_data++];
         }
     }
     if (at)
-        *at = (Datum){ id, value };
+        *at = (HvDatum){ id, value };
     else
         result = VK_ERROR_OUT_OF_HOST_MEMORY;
     pthread_mutex_unlock(&d->lock);
@@ -161,9 +162,9 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPrivateData(VkDevice device, VkObjectType type,
                                              VkPrivateDataSlot slot, uint64_t *value)
 {
     (void)type;
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
-    const Datum *at = find_datum((Base *)(uintptr_t)handle, PrivateSlot_of(slot)->id);
+    const HvDatum *at = find_datum((HvBase *)(uintptr_t)handle, HvPrivateSlot_of(slot)->id);
     *value = at ? at->value : 0;
     pthread_mutex_unlock(&d->lock);
 }
@@ -173,8 +174,8 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPrivateData(VkDevice device, VkObjectType type,
 VKAPI_ATTR VkResult VKAPI_CALL
 hv_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
 {
-    pthread_mutex_t *lock = &Device_of(device)->instance->lock;
-    Base *b = (Base *)(uintptr_t)info->objectHandle;
+    pthread_mutex_t *lock = &HvDevice_of(device)->instance->lock;
+    HvBase *b = (HvBase *)(uintptr_t)info->objectHandle;
     if (!b || b->type != info->objectType) /* an instance's handle may be the loader's own */
         return VK_SUCCESS;
     char *name = NULL;

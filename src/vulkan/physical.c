@@ -85,7 +85,7 @@ static const VkExtensionProperties extensions[] = {
 static const struct {
     const char *extension;
     VkStructureType features;
-    MatrixLevel level;
+    HvMatrixLevel level;
 } matrix_extensions[] = {
     { "VK_KHR_cooperative_matrix",
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, MATRICES_F16 },
@@ -105,7 +105,7 @@ static const struct {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_FEATURES_QCOM, MATRICES_ALL },
 };
 
-static bool hides_extension(const Config *c, const char *name)
+static bool hides_extension(const HvConfig *c, const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(matrix_extensions); i++)
         if (c->matrices < matrix_extensions[i].level &&
@@ -114,7 +114,7 @@ static bool hides_extension(const Config *c, const char *name)
     return false;
 }
 
-static bool hides_features(const Config *c, VkStructureType type)
+static bool hides_features(const HvConfig *c, VkStructureType type)
 {
     for (size_t i = 0; i < COUNT_OF(matrix_extensions); i++)
         if (c->matrices < matrix_extensions[i].level && type == matrix_extensions[i].features)
@@ -135,7 +135,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateDeviceExtensionProperties(VkPhysicalD
                                                                      uint32_t *count,
                                                                      VkExtensionProperties *out)
 {
-    const Config *config = &Physical_of(device)->instance->config;
+    const HvConfig *config = &HvPhysical_of(device)->instance->config;
     uint32_t n = 0;
     if (layer)
         return VK_ERROR_LAYER_NOT_PRESENT;
@@ -183,7 +183,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceFeatures2(VkPhysicalDevice device
                                                          VkPhysicalDeviceFeatures2 *out)
 {
     hv_GetPhysicalDeviceFeatures(device, &out->features);
-    const Config *config = &Physical_of(device)->instance->config;
+    const HvConfig *config = &HvPhysical_of(device)->instance->config;
     for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext)
         fill(s, hides_features(config, s->sType) ? no_features : features, COUNT_OF(features));
 }
@@ -202,7 +202,7 @@ static bool all_there(const void *wanted, const void *there, size_t n)
 /* Structures that no table knows may be anything's. */
 bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info)
 {
-    const Config *config = &Physical_of(device)->instance->config;
+    const HvConfig *config = &HvPhysical_of(device)->instance->config;
     VkPhysicalDeviceFeatures core;
     hv_GetPhysicalDeviceFeatures(device, &core);
     if (info->pEnabledFeatures && !all_there(info->pEnabledFeatures, &core, CORE_MEMBERS))
@@ -260,7 +260,7 @@ static const VkPhysicalDeviceLimits limits = {
 };
 /* clang-format on */
 
-static void uuids(const Physical *p, uint8_t device[VK_UUID_SIZE], uint8_t driver[VK_UUID_SIZE])
+static void uuids(const HvPhysical *p, uint8_t device[VK_UUID_SIZE], uint8_t driver[VK_UUID_SIZE])
 {
     uint64_t of_device = hash_bytes(p->name, strlen(p->name), VENDOR);
     const char *version = heddle_version();
@@ -274,7 +274,7 @@ static void uuids(const Physical *p, uint8_t device[VK_UUID_SIZE], uint8_t drive
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice device,
                                                           VkPhysicalDeviceProperties *out)
 {
-    const Physical *p = Physical_of(device);
+    const HvPhysical *p = HvPhysical_of(device);
     *out = (VkPhysicalDeviceProperties){
         .apiVersion = VK_MAKE_API_VERSION(0, 1, 4, VK_HEADER_VERSION),
         .driverVersion = DRIVER_VERSION,
@@ -290,7 +290,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties(VkPhysicalDevice devic
 }
 
 /* wgpu hides devices without one. */
-static VkConformanceVersion conformance(const Physical *p)
+static VkConformanceVersion conformance(const HvPhysical *p)
 {
     return (VkConformanceVersion){ .major = p->instance->config.graphics };
 }
@@ -301,7 +301,7 @@ static void driver_names(char *name, char *info)
     snprintf(info, VK_MAX_DRIVER_INFO_SIZE, "heddle %s", heddle_version());
 }
 
-static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
+static void subgroup_sizes(const HvPhysical *p, uint32_t *least, uint32_t *most)
 {
     const HeddleDeviceInfo *info = heddle_device_info(p->heddle);
     *least = MAX(8, info->subgroup_sizes[0]);
@@ -309,7 +309,7 @@ static void subgroup_sizes(const Physical *p, uint32_t *least, uint32_t *most)
 }
 
 /* What the machine and the environment decide. */
-static void complete(const Physical *p, VkBaseOutStructure *s)
+static void complete(const HvPhysical *p, VkBaseOutStructure *s)
 {
     const uint32_t size = p->instance->config.subgroup_size;
     const VkShaderStageFlags more = p->instance->config.graphics ? VK_SHADER_STAGE_FRAGMENT_BIT : 0;
@@ -405,7 +405,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceProperties2(VkPhysicalDevice devi
         else if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_PROPERTIES)
             LAYOUTS(VkPhysicalDeviceHostImageCopyProperties, s);
         else if (fill(s, properties, COUNT_OF(properties)))
-            complete(Physical_of(device), s);
+            complete(HvPhysical_of(device), s);
     }
 }
 
@@ -457,7 +457,7 @@ hv_GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device, VkPhysicalDeviceMe
         VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     out->memoryHeaps[0] =
-        (VkMemoryHeap){ Physical_of(device)->memory, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT };
+        (VkMemoryHeap){ HvPhysical_of(device)->memory, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT };
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
@@ -471,7 +471,7 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
         memset(b->heapBudget, 0, sizeof b->heapBudget);
         memset(b->heapUsage, 0, sizeof b->heapUsage);
         long free_pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-        uint64_t there = Physical_of(device)->memory;
+        uint64_t there = HvPhysical_of(device)->memory;
         uint64_t left = free_pages > 0 ? (uint64_t)free_pages * (uint64_t)page : there;
         b->heapUsage[0] = MIN(memory_in_use(), there);
         b->heapBudget[0] = b->heapUsage[0] + MIN(left, there - b->heapUsage[0]);
@@ -517,7 +517,7 @@ static bool is_common(const HeddleMatrixShape *s)
 /* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
  * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
  * each of 64 lanes; kernels may use more in any case. */
-static bool is_listed(const Config *c, const HeddleMatrixShape *s)
+static bool is_listed(const HvConfig *c, const HeddleMatrixShape *s)
 {
     bool small = s->m <= 32 && s->n <= 32;
     if (c->matrices < MATRICES_KHR && (c->matrices == MATRICES_NONE || !is_common(s)))
@@ -534,12 +534,12 @@ static void fill_in(void *out, const void *from, size_t size)
 
 /* One structure of `size` bytes for each shape that is wanted. */
 static VkResult list_shapes(VkPhysicalDevice device, uint32_t *count, void *out, size_t size,
-                            bool (*wanted)(const Config *c, const HeddleMatrixShape *s),
+                            bool (*wanted)(const HvConfig *c, const HeddleMatrixShape *s),
                             void (*describe)(const HeddleMatrixShape *s, void *out))
 {
-    const Config *config = &Physical_of(device)->instance->config;
+    const HvConfig *config = &HvPhysical_of(device)->instance->config;
     size_t all;
-    const HeddleMatrixShape *shapes = heddle_matrix_shapes(Physical_of(device)->heddle, &all);
+    const HeddleMatrixShape *shapes = heddle_matrix_shapes(HvPhysical_of(device)->heddle, &all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         if (!wanted(config, &shapes[i]))
@@ -574,7 +574,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
 }
 
 /* The older extension has neither saturation nor the types that came later. */
-static bool is_older(const Config *c, const HeddleMatrixShape *s)
+static bool is_older(const HvConfig *c, const HeddleMatrixShape *s)
 {
     return is_listed(c, s) && !s->saturating && component(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
            component(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
@@ -607,7 +607,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixFlexibleDime
 {
     (void)device;
     size_t all;
-    const HeddleFlexibleShape *shapes = heddle_flexible_shapes(Physical_of(device)->heddle, &all);
+    const HeddleFlexibleShape *shapes = heddle_flexible_shapes(HvPhysical_of(device)->heddle, &all);
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         const HeddleFlexibleShape *s = &shapes[i];
@@ -640,7 +640,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
 {
     (void)device;
     size_t all;
-    const HeddleFlexibleShape *s = heddle_flexible_shapes(Physical_of(device)->heddle, &all);
+    const HeddleFlexibleShape *s = heddle_flexible_shapes(HvPhysical_of(device)->heddle, &all);
     bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
     bool fits = info->scope == VK_SCOPE_SUBGROUP_KHR ||
                 (info->scope == VK_SCOPE_WORKGROUP_KHR && info->invocations <= MAX_INVOCATIONS);
@@ -698,7 +698,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceToolProperties(
     snprintf(tool.version, sizeof tool.version, "%s", heddle_version());
     snprintf(tool.description, sizeof tool.description,
              "Kernels run in an interpreter that checks what they do");
-    bool check = Physical_of(device)->instance->config.check;
+    bool check = HvPhysical_of(device)->instance->config.check;
     return enumerate(count, out, &tool, check, sizeof tool, true);
 }
 

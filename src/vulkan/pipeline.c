@@ -15,8 +15,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateShaderModule(VkDevice device,
                                                      const VkAllocationCallbacks *alloc,
                                                      VkShaderModule *out)
 {
-    ShaderModule *m = object_new(alloc, &Device_of(device)->alloc, sizeof *m + info->codeSize,
-                                 VK_OBJECT_TYPE_SHADER_MODULE);
+    HvShaderModule *m = object_new(alloc, &HvDevice_of(device)->alloc, sizeof *m + info->codeSize,
+                                   VK_OBJECT_TYPE_SHADER_MODULE);
     *out = TO_HANDLE(VkShaderModule, m);
     if (!m)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -28,20 +28,20 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateShaderModule(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyShaderModule(VkDevice device, VkShaderModule module,
                                                   const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, ShaderModule_of(module));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvShaderModule_of(module));
 }
 
 /* ---- from a stage to a kernel ---------------------------------------------------------------- */
 
 typedef struct Build {
-    Device *device;
+    HvDevice *device;
     const VkComputePipelineCreateInfo *info;
     const void *words;
     size_t size;
     char name[64]; /* of the module, in diagnostics */
     HeddleKernelOptions options;
     HeddleSpecValue *specs;
-    KernelKey key;
+    HvKernelKey key;
     HeddleLog *log;
     char *replacement; /* the words, when HEDDLE_REPLACE has them */
     char hash[20];     /* of the program's words: what files are called */
@@ -52,7 +52,7 @@ static bool find_words(Build *b)
     const VkPipelineShaderStageCreateInfo *stage = &b->info->stage;
     const VkShaderModuleCreateInfo *inline_info =
         chain_find(stage->pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-    const ShaderModule *m = ShaderModule_of(stage->module);
+    const HvShaderModule *m = HvShaderModule_of(stage->module);
     if (m) {
         b->words = m->words;
         b->size = m->size;
@@ -144,7 +144,7 @@ static bool is_robust(const Build *b)
 static void choose_options(Build *b)
 {
     const VkPipelineShaderStageCreateInfo *stage = &b->info->stage;
-    const Config *config = &b->device->instance->config;
+    const HvConfig *config = &b->device->instance->config;
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required = chain_find(
         stage->pNext, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     b->options.entry = stage->pName;
@@ -212,7 +212,7 @@ static HeddleResult make_kernel(Build *b, HeddleEmit emit, HeddleLog *log, Heddl
 /* A kernel keeps one form, and what runs and is cached keeps its object: compiled once more. */
 static void dump_llvm(Build *b)
 {
-    const Config *config = &b->device->instance->config;
+    const HvConfig *config = &b->device->instance->config;
     HeddleKernel *kernel = NULL;
     if (!config->dump || config->check || make_kernel(b, HEDDLE_EMIT_LLVM, NULL, &kernel))
         return;
@@ -220,7 +220,7 @@ static void dump_llvm(Build *b)
     heddle_kernel_free(kernel);
 }
 
-static VkResult compile(Build *b, Kernel **out)
+static VkResult compile(Build *b, HvKernel **out)
 {
     HeddleKernel *kernel = NULL;
     HeddleResult r = make_kernel(b, b->options.emit, b->log, &kernel);
@@ -244,9 +244,9 @@ static VkPipelineCreateFlags2 flags_of(const VkComputePipelineCreateInfo *info)
 }
 
 /* From one of the caches or compiled, and then in both. *hit: the application's had it. */
-static VkResult find_kernel(Build *b, Cache *cache, bool *hit, Kernel **out)
+static VkResult find_kernel(Build *b, HvCache *cache, bool *hit, HvKernel **out)
 {
-    Cache *caches[] = { cache, b->device->cache };
+    HvCache *caches[] = { cache, b->device->cache };
     DeviceBase *device = device_base(b->device);
     const char *folder = b->device->instance->config.cache;
     *out = NULL;
@@ -286,14 +286,14 @@ static void feed_back(const VkComputePipelineCreateInfo *info, VkPipelineCreatio
         f->pPipelineStageCreationFeedbacks[i] = all;
 }
 
-static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInfo *info,
-                       const Alloc *alloc, VkPipeline *out)
+static VkResult create(HvDevice *d, HvCache *cache, const VkComputePipelineCreateInfo *info,
+                       const HvAlloc *alloc, VkPipeline *out)
 {
     uint64_t start = clock_ns();
-    const ShaderModule *m = ShaderModule_of(info->stage.module);
-    Speaker speaker = { d->instance, m ? &m->base : NULL, "" };
+    const HvShaderModule *m = HvShaderModule_of(info->stage.module);
+    HvSpeaker speaker = { d->instance, m ? &m->base : NULL, "" };
     Build b = { .device = d, .info = info };
-    Kernel *kernel = NULL;
+    HvKernel *kernel = NULL;
     bool hit = false;
     feed_back(info, (VkPipelineCreationFeedback){ 0 }); /* which a failure leaves */
     if (!find_words(&b))
@@ -313,7 +313,7 @@ static VkResult create(Device *d, Cache *cache, const VkComputePipelineCreateInf
     free(b.replacement);
     if (r)
         return r;
-    Pipeline *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_PIPELINE);
+    HvPipeline *p = object_new(alloc, &d->alloc, sizeof *p, VK_OBJECT_TYPE_PIPELINE);
     if (!p) {
         kernel_release(kernel);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -339,7 +339,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateComputePipelines(VkDevice device, VkPipe
         out[i] = VK_NULL_HANDLE;
         if (stop)
             continue;
-        VkResult r = create(Device_of(device), Cache_of(cache), &infos[i], alloc, &out[i]);
+        VkResult r = create(HvDevice_of(device), HvCache_of(cache), &infos[i], alloc, &out[i]);
         if (r && (!result || r < 0))
             result = r;
         stop = r && (flags_of(&infos[i]) & VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT);
@@ -350,8 +350,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateComputePipelines(VkDevice device, VkPipe
 VKAPI_ATTR void VKAPI_CALL hv_DestroyPipeline(VkDevice device, VkPipeline pipeline,
                                               const VkAllocationCallbacks *alloc)
 {
-    Pipeline *p = Pipeline_of(pipeline);
-    Device *d = Device_of(device);
+    HvPipeline *p = HvPipeline_of(pipeline);
+    HvDevice *d = HvDevice_of(device);
     if (!p)
         return;
     cache_release(d->cache, p->kernel);

@@ -9,8 +9,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateQueryPool(VkDevice device,
                                                   const VkAllocationCallbacks *alloc,
                                                   VkQueryPool *out)
 {
-    QueryPool *p =
-        object_new(alloc, &Device_of(device)->alloc,
+    HvQueryPool *p =
+        object_new(alloc, &HvDevice_of(device)->alloc,
                    sizeof *p + info->queryCount * sizeof *p->queries, VK_OBJECT_TYPE_QUERY_POOL);
     *out = TO_HANDLE(VkQueryPool, p);
     if (!p)
@@ -22,10 +22,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateQueryPool(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyQueryPool(VkDevice device, VkQueryPool pool,
                                                const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, QueryPool_of(pool));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvQueryPool_of(pool));
 }
 
-static void reset(QueryPool *p, uint32_t first, uint32_t n)
+static void reset(HvQueryPool *p, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < p->n && i - first < n; i++)
         atomic_store(&p->queries[i].available, false);
@@ -35,7 +35,7 @@ VKAPI_ATTR void VKAPI_CALL hv_ResetQueryPool(VkDevice device, VkQueryPool pool, 
                                              uint32_t n)
 {
     (void)device;
-    reset(QueryPool_of(pool), first, n);
+    reset(HvQueryPool_of(pool), first, n);
 }
 
 static void put(char *at, VkQueryResultFlags flags, uint64_t value)
@@ -48,8 +48,8 @@ static void put(char *at, VkQueryResultFlags flags, uint64_t value)
 }
 
 /* VK_NOT_READY when one is missing. */
-static VkResult results(const QueryPool *p, uint32_t first, uint32_t n, char *out, uint64_t stride,
-                        VkQueryResultFlags flags)
+static VkResult results(const HvQueryPool *p, uint32_t first, uint32_t n, char *out,
+                        uint64_t stride, VkQueryResultFlags flags)
 {
     size_t size = flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
     VkResult r = VK_SUCCESS;
@@ -67,7 +67,7 @@ static VkResult results(const QueryPool *p, uint32_t first, uint32_t n, char *ou
     return r;
 }
 
-static bool all_available(const QueryPool *p, uint32_t first, uint32_t n)
+static bool all_available(const HvQueryPool *p, uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < p->n && i - first < n; i++) {
         if (!atomic_load(&p->queries[i].available))
@@ -82,8 +82,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetQueryPoolResults(VkDevice device, VkQueryPo
                                                       VkQueryResultFlags flags)
 {
     (void)size;
-    Device *d = Device_of(device);
-    const QueryPool *p = QueryPool_of(pool);
+    HvDevice *d = HvDevice_of(device);
+    const HvQueryPool *p = HvQueryPool_of(pool);
     if (flags & VK_QUERY_RESULT_WAIT_BIT) {
         pthread_mutex_lock(&d->lock);
         while (!all_available(p, first, n) && !d->lost)
@@ -98,31 +98,31 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetQueryPoolResults(VkDevice device, VkQueryPo
 /* ---- commands -------------------------------------------------------------------------------- */
 
 typedef struct CmdQuery {
-    Cmd cmd;
-    QueryPool *pool;
+    HvCmd cmd;
+    HvQueryPool *pool;
     uint32_t first, n;
     char *out; /* of copies */
     uint64_t stride;
     VkQueryResultFlags flags;
 } CmdQuery;
 
-static void run_timestamp(Exec *x, const Cmd *cmd)
+static void run_timestamp(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdQuery *c = (const CmdQuery *)cmd;
-    Query *q = &c->pool->queries[c->first];
+    HvQuery *q = &c->pool->queries[c->first];
     q->value = clock_ns();
     atomic_store(&q->available, true);
 }
 
-static void run_reset(Exec *x, const Cmd *cmd)
+static void run_reset(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdQuery *c = (const CmdQuery *)cmd;
     reset(c->pool, c->first, c->n);
 }
 
-static void run_copy(Exec *x, const Cmd *cmd)
+static void run_copy(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdQuery *c = (const CmdQuery *)cmd;
@@ -130,11 +130,11 @@ static void run_copy(Exec *x, const Cmd *cmd)
 }
 
 static CmdQuery *record(VkCommandBuffer buffer, VkQueryPool pool, uint32_t first, uint32_t n,
-                        void (*run)(Exec *, const Cmd *))
+                        void (*run)(HvExec *, const HvCmd *))
 {
-    CmdQuery *c = RECORD(CommandBuffer_of(buffer), CmdQuery, run);
+    CmdQuery *c = RECORD(HvCommandBuffer_of(buffer), CmdQuery, run);
     if (c) {
-        c->pool = QueryPool_of(pool);
+        c->pool = HvQueryPool_of(pool);
         c->first = first;
         c->n = n;
     }
@@ -168,10 +168,10 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyQueryPoolResults(VkCommandBuffer buffer, Vk
                                                       VkDeviceSize offset, VkDeviceSize stride,
                                                       VkQueryResultFlags flags)
 {
-    CmdQuery *c = Buffer_of(to)->data ? record(buffer, pool, first, n, run_copy) : NULL;
+    CmdQuery *c = HvBuffer_of(to)->data ? record(buffer, pool, first, n, run_copy) : NULL;
     if (c) {
         c->cmd.moves = true;
-        c->out = Buffer_of(to)->data + offset;
+        c->out = HvBuffer_of(to)->data + offset;
         c->stride = stride;
         c->flags = flags;
     }

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "vulkan/vk.h"
 
-static bool is_ready(const Submission *s)
+static bool is_ready(const HvSubmission *s)
 {
     for (uint32_t i = 0; i < s->n_waits; i++) {
         if (s->waits[i].semaphore->value < s->waits[i].value)
@@ -16,7 +16,7 @@ static bool is_ready(const Submission *s)
     return true;
 }
 
-static void finish(const Submission *s)
+static void finish(const HvSubmission *s)
 {
     for (uint32_t i = 0; i < s->n_signals; i++)
         s->signals[i].semaphore->value = s->signals[i].value;
@@ -24,7 +24,7 @@ static void finish(const Submission *s)
         s->fence->signaled = true;
 }
 
-static bool nothing_runs(const Device *d)
+static bool nothing_runs(const HvDevice *d)
 {
     for (int i = 0; i < N_QUEUES; i++) {
         if (d->queues[i]->running)
@@ -33,10 +33,10 @@ static bool nothing_runs(const Device *d)
     return true;
 }
 
-static void free_all(const Device *d, Submission *s)
+static void free_all(const HvDevice *d, HvSubmission *s)
 {
     while (s) {
-        Submission *next = s->next;
+        HvSubmission *next = s->next;
         host_free(NULL, &d->alloc, s);
         s = next;
     }
@@ -44,17 +44,17 @@ static void free_all(const Device *d, Submission *s)
 
 /* Under the lock: what has run, for free_all. Callbacks of the application's are called by its own
  * threads only ("Host Memory"), so not by the queue's. */
-static Submission *take_done(Queue *q)
+static HvSubmission *take_done(HvQueue *q)
 {
-    Submission *done = q->done;
+    HvSubmission *done = q->done;
     q->done = NULL;
     return done;
 }
 
-bool queue_step(Queue *q)
+bool queue_step(HvQueue *q)
 {
-    Device *d = q->device;
-    Submission *s = q->head;
+    HvDevice *d = q->device;
+    HvSubmission *s = q->head;
     if (!s || q->running || d->failing || !is_ready(s))
         return false;
     for (uint32_t i = 0; i < s->n_waits; i++) {
@@ -83,7 +83,7 @@ bool queue_step(Queue *q)
 
 static void *queue_main(void *user)
 {
-    Queue *q = user;
+    HvQueue *q = user;
     pthread_mutex_lock(&q->device->lock);
     while (!q->stop) {
         if (queue_step(q))
@@ -96,9 +96,9 @@ static void *queue_main(void *user)
     return NULL;
 }
 
-Queue *queue_new(Device *d)
+HvQueue *queue_new(HvDevice *d)
 {
-    Queue *q = object_new(NULL, &d->alloc, sizeof *q, VK_OBJECT_TYPE_QUEUE);
+    HvQueue *q = object_new(NULL, &d->alloc, sizeof *q, VK_OBJECT_TYPE_QUEUE);
     if (!q)
         return NULL;
     q->device = d;
@@ -108,11 +108,11 @@ Queue *queue_new(Device *d)
     return q;
 }
 
-void queue_free(Queue *q)
+void queue_free(HvQueue *q)
 {
     if (!q)
         return;
-    Device *d = q->device;
+    HvDevice *d = q->device;
     if (q->started) {
         pthread_mutex_lock(&d->lock);
         q->stop = true;
@@ -127,13 +127,13 @@ void queue_free(Queue *q)
     object_free(NULL, &d->alloc, q);
 }
 
-VkResult queue_wait(Queue *q)
+VkResult queue_wait(HvQueue *q)
 {
-    Device *d = q->device;
+    HvDevice *d = q->device;
     pthread_mutex_lock(&d->lock);
     while ((q->head || q->running || d->failing) && !d->lost)
         sync_wait(d, q, UINT64_MAX);
-    Submission *done = take_done(q);
+    HvSubmission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);
     free_all(d, done);
     return d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
@@ -141,22 +141,22 @@ VkResult queue_wait(Queue *q)
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_QueueWaitIdle(VkQueue queue)
 {
-    return queue_wait(Queue_of(queue));
+    return queue_wait(HvQueue_of(queue));
 }
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-static Submission *submission_new(const Device *d, uint32_t n_waits, uint32_t n_signals,
-                                  uint32_t n_buffers)
+static HvSubmission *submission_new(const HvDevice *d, uint32_t n_waits, uint32_t n_signals,
+                                    uint32_t n_buffers)
 {
-    size_t uses = ((size_t)n_waits + n_signals) * sizeof(SemaphoreUse);
-    Submission *s = host_alloc(NULL, &d->alloc, sizeof *s + uses + n_buffers * sizeof *s->buffers,
-                               VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+    size_t uses = ((size_t)n_waits + n_signals) * sizeof(HvSemaphoreUse);
+    HvSubmission *s = host_alloc(NULL, &d->alloc, sizeof *s + uses + n_buffers * sizeof *s->buffers,
+                                 VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
     if (!s)
         return NULL;
-    s->waits = (SemaphoreUse *)(s + 1);
+    s->waits = (HvSemaphoreUse *)(s + 1);
     s->signals = s->waits + n_waits;
-    s->buffers = (CommandBuffer **)(s->signals + n_signals);
+    s->buffers = (HvCommandBuffer **)(s->signals + n_signals);
     s->n_waits = n_waits;
     s->n_signals = n_signals;
     s->n_buffers = n_buffers;
@@ -164,20 +164,20 @@ static Submission *submission_new(const Device *d, uint32_t n_waits, uint32_t n_
 }
 
 /* A binary semaphore counts to 1. */
-static SemaphoreUse use_of(VkSemaphore handle, uint64_t value)
+static HvSemaphoreUse use_of(VkSemaphore handle, uint64_t value)
 {
-    Semaphore *s = Semaphore_of(handle);
-    return (SemaphoreUse){ s, s->timeline ? value : 1 };
+    HvSemaphore *s = HvSemaphore_of(handle);
+    return (HvSemaphoreUse){ s, s->timeline ? value : 1 };
 }
 
-static Submission *of_submit(const Device *d, const VkSubmitInfo *info)
+static HvSubmission *of_submit(const HvDevice *d, const VkSubmitInfo *info)
 {
     const VkTimelineSemaphoreSubmitInfo *t =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
     uint32_t n_waits = t ? t->waitSemaphoreValueCount : 0;
     uint32_t n_signals = t ? t->signalSemaphoreValueCount : 0;
-    Submission *s = submission_new(d, info->waitSemaphoreCount, info->signalSemaphoreCount,
-                                   info->commandBufferCount);
+    HvSubmission *s = submission_new(d, info->waitSemaphoreCount, info->signalSemaphoreCount,
+                                     info->commandBufferCount);
     if (!s)
         return NULL;
     for (uint32_t i = 0; i < s->n_waits; i++)
@@ -187,14 +187,14 @@ static Submission *of_submit(const Device *d, const VkSubmitInfo *info)
         s->signals[i] =
             use_of(info->pSignalSemaphores[i], i < n_signals ? t->pSignalSemaphoreValues[i] : 0);
     for (uint32_t i = 0; i < s->n_buffers; i++)
-        s->buffers[i] = CommandBuffer_of(info->pCommandBuffers[i]);
+        s->buffers[i] = HvCommandBuffer_of(info->pCommandBuffers[i]);
     return s;
 }
 
-static Submission *of_submit2(const Device *d, const VkSubmitInfo2 *info)
+static HvSubmission *of_submit2(const HvDevice *d, const VkSubmitInfo2 *info)
 {
-    Submission *s = submission_new(d, info->waitSemaphoreInfoCount, info->signalSemaphoreInfoCount,
-                                   info->commandBufferInfoCount);
+    HvSubmission *s = submission_new(d, info->waitSemaphoreInfoCount,
+                                     info->signalSemaphoreInfoCount, info->commandBufferInfoCount);
     if (!s)
         return NULL;
     for (uint32_t i = 0; i < s->n_waits; i++)
@@ -204,11 +204,11 @@ static Submission *of_submit2(const Device *d, const VkSubmitInfo2 *info)
         s->signals[i] =
             use_of(info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value);
     for (uint32_t i = 0; i < s->n_buffers; i++)
-        s->buffers[i] = CommandBuffer_of(info->pCommandBufferInfos[i].commandBuffer);
+        s->buffers[i] = HvCommandBuffer_of(info->pCommandBufferInfos[i].commandBuffer);
     return s;
 }
 
-static bool start(Queue *q)
+static bool start(HvQueue *q)
 {
     if (!q->started)
         q->started = thread_start(&q->thread, NULL, "heddle queue", queue_main, q) == 0;
@@ -216,14 +216,14 @@ static bool start(Queue *q)
 }
 
 /* Appends the chain, or frees it where `whole` says that not all of it could be made. */
-static VkResult append(Queue *q, Submission *first, Submission **last, bool whole)
+static VkResult append(HvQueue *q, HvSubmission *first, HvSubmission **last, bool whole)
 {
-    Device *d = q->device;
+    HvDevice *d = q->device;
     VkResult r = d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
     pthread_mutex_lock(&d->lock);
     if (!r && (!whole || !start(q)))
         r = VK_ERROR_OUT_OF_HOST_MEMORY;
-    for (Submission *s = r ? NULL : first; s; s = s->next) {
+    for (HvSubmission *s = r ? NULL : first; s; s = s->next) {
         if (s->fence)
             s->fence->queue = q;
     }
@@ -233,7 +233,7 @@ static VkResult append(Queue *q, Submission *first, Submission **last, bool whol
         if (q->asleep)
             pthread_cond_signal(&q->work);
     }
-    Submission *done = take_done(q);
+    HvSubmission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);
     free_all(d, done);
     if (r)
@@ -241,10 +241,10 @@ static VkResult append(Queue *q, Submission *first, Submission **last, bool whol
     return r;
 }
 
-static VkResult submit(Queue *q, uint32_t n, const VkSubmitInfo *one, const VkSubmitInfo2 *two,
+static VkResult submit(HvQueue *q, uint32_t n, const VkSubmitInfo *one, const VkSubmitInfo2 *two,
                        VkFence fence)
 {
-    Submission *first = NULL, **last = &first, *s = NULL;
+    HvSubmission *first = NULL, **last = &first, *s = NULL;
     for (uint32_t i = 0; i < n; i++) {
         s = one ? of_submit(q->device, &one[i]) : of_submit2(q->device, &two[i]);
         if (!s)
@@ -259,20 +259,20 @@ static VkResult submit(Queue *q, uint32_t n, const VkSubmitInfo *one, const VkSu
         last = &s->next;
     }
     if (s)
-        s->fence = Fence_of(fence);
+        s->fence = HvFence_of(fence);
     return append(q, first, last, true);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit(VkQueue queue, uint32_t n, const VkSubmitInfo *infos,
                                               VkFence fence)
 {
-    return submit(Queue_of(queue), n, infos, NULL, fence);
+    return submit(HvQueue_of(queue), n, infos, NULL, fence);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_QueueSubmit2(VkQueue queue, uint32_t n,
                                                const VkSubmitInfo2 *infos, VkFence fence)
 {
-    return submit(Queue_of(queue), n, NULL, infos, fence);
+    return submit(HvQueue_of(queue), n, NULL, infos, fence);
 }
 
 /* No queue may be asked for this, as none has VK_QUEUE_SPARSE_BINDING_BIT. */
@@ -280,7 +280,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_QueueBindSparse(VkQueue queue, uint32_t n,
                                                   const VkBindSparseInfo *infos, VkFence fence)
 {
     (void)n, (void)infos;
-    return submit(Queue_of(queue), 0, NULL, NULL, fence);
+    return submit(HvQueue_of(queue), 0, NULL, NULL, fence);
 }
 
 /* ---- labels of debug utils: nothing shows them ----------------------------------------------- */

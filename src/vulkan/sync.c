@@ -10,7 +10,7 @@ uint64_t sync_deadline(uint64_t timeout)
     return timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
 }
 
-void sync_changed(Device *d)
+void sync_changed(HvDevice *d)
 {
     if (d->waiting)
         pthread_cond_broadcast(&d->changed);
@@ -21,7 +21,7 @@ void sync_changed(Device *d)
 }
 
 /* Whether the queue's next submission could hold up the thread that runs it. */
-static bool may_block(const Queue *q)
+static bool may_block(const HvQueue *q)
 {
     for (uint32_t i = 0; q->head && i < q->head->n_buffers; i++) {
         if (q->head->buffers[i]->waits)
@@ -30,11 +30,11 @@ static bool may_block(const Queue *q)
     return false;
 }
 
-bool sync_wait(Device *d, Queue *helped, uint64_t deadline)
+bool sync_wait(HvDevice *d, HvQueue *helped, uint64_t deadline)
 {
     if (deadline == UINT64_MAX) {
         for (int i = 0; i < N_QUEUES; i++) {
-            Queue *q = d->queues[i];
+            HvQueue *q = d->queues[i];
             if ((!helped || q == helped) && !may_block(q) && queue_step(q))
                 return true;
         }
@@ -57,7 +57,7 @@ bool sync_wait(Device *d, Queue *helped, uint64_t deadline)
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateFence(VkDevice device, const VkFenceCreateInfo *info,
                                               const VkAllocationCallbacks *alloc, VkFence *out)
 {
-    Fence *f = object_new(alloc, &Device_of(device)->alloc, sizeof *f, VK_OBJECT_TYPE_FENCE);
+    HvFence *f = object_new(alloc, &HvDevice_of(device)->alloc, sizeof *f, VK_OBJECT_TYPE_FENCE);
     *out = TO_HANDLE(VkFence, f);
     if (!f)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -68,24 +68,24 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateFence(VkDevice device, const VkFenceCrea
 VKAPI_ATTR void VKAPI_CALL hv_DestroyFence(VkDevice device, VkFence fence,
                                            const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Fence_of(fence));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvFence_of(fence));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_ResetFences(VkDevice device, uint32_t n, const VkFence *fences)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
     for (uint32_t i = 0; i < n; i++)
-        Fence_of(fences[i])->signaled = false;
+        HvFence_of(fences[i])->signaled = false;
     pthread_mutex_unlock(&d->lock);
     return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetFenceStatus(VkDevice device, VkFence fence)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
-    bool signaled = Fence_of(fence)->signaled;
+    bool signaled = HvFence_of(fence)->signaled;
     pthread_mutex_unlock(&d->lock);
     if (d->lost)
         return VK_ERROR_DEVICE_LOST;
@@ -95,18 +95,18 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetFenceStatus(VkDevice device, VkFence fence)
 VKAPI_ATTR VkResult VKAPI_CALL hv_WaitForFences(VkDevice device, uint32_t n, const VkFence *fences,
                                                 VkBool32 all, uint64_t timeout)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     uint64_t deadline = sync_deadline(timeout);
     uint32_t signaled;
-    Queue *helped;
+    HvQueue *helped;
     bool in_time = true;
     pthread_mutex_lock(&d->lock);
     do {
         signaled = 0;
         for (uint32_t i = 0; i < n; i++)
-            signaled += Fence_of(fences[i])->signaled;
+            signaled += HvFence_of(fences[i])->signaled;
         /* One fence's thread does not run other queues' work, which may take longer. */
-        helped = n == 1 ? Fence_of(*fences)->queue : NULL;
+        helped = n == 1 ? HvFence_of(*fences)->queue : NULL;
     } while (signaled < (all ? n : MIN(n, 1)) && !d->lost &&
              (in_time = sync_wait(d, helped, deadline)));
     pthread_mutex_unlock(&d->lock);
@@ -124,8 +124,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSemaphore(VkDevice device,
 {
     const VkSemaphoreTypeCreateInfo *type =
         chain_find(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
-    Semaphore *s =
-        object_new(alloc, &Device_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SEMAPHORE);
+    HvSemaphore *s =
+        object_new(alloc, &HvDevice_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SEMAPHORE);
     *out = TO_HANDLE(VkSemaphore, s);
     if (!s)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -137,15 +137,15 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSemaphore(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
                                                const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Semaphore_of(semaphore));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvSemaphore_of(semaphore));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore,
                                                            uint64_t *out)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
-    *out = Semaphore_of(semaphore)->value;
+    *out = HvSemaphore_of(semaphore)->value;
     pthread_mutex_unlock(&d->lock);
     return d->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
@@ -153,9 +153,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetSemaphoreCounterValue(VkDevice device, VkSe
 VKAPI_ATTR VkResult VKAPI_CALL hv_SignalSemaphore(VkDevice device,
                                                   const VkSemaphoreSignalInfo *info)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
-    Semaphore_of(info->semaphore)->value = info->value;
+    HvSemaphore_of(info->semaphore)->value = info->value;
     sync_changed(d);
     pthread_mutex_unlock(&d->lock);
     return VK_SUCCESS;
@@ -164,7 +164,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_SignalSemaphore(VkDevice device,
 VKAPI_ATTR VkResult VKAPI_CALL hv_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info,
                                                  uint64_t timeout)
 {
-    Device *d = Device_of(device);
+    HvDevice *d = HvDevice_of(device);
     uint64_t deadline = sync_deadline(timeout);
     uint32_t need = info->flags & VK_SEMAPHORE_WAIT_ANY_BIT ? MIN(info->semaphoreCount, 1)
                                                             : info->semaphoreCount;
@@ -174,7 +174,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_WaitSemaphores(VkDevice device, const VkSemaph
     do {
         reached = 0;
         for (uint32_t i = 0; i < info->semaphoreCount; i++)
-            reached += Semaphore_of(info->pSemaphores[i])->value >= info->pValues[i];
+            reached += HvSemaphore_of(info->pSemaphores[i])->value >= info->pValues[i];
     } while (reached < need && !d->lost && (in_time = sync_wait(d, NULL, deadline)));
     pthread_mutex_unlock(&d->lock);
     if (d->lost)
@@ -188,7 +188,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateEvent(VkDevice device, const VkEventCrea
                                               const VkAllocationCallbacks *alloc, VkEvent *out)
 {
     (void)info;
-    Event *e = object_new(alloc, &Device_of(device)->alloc, sizeof *e, VK_OBJECT_TYPE_EVENT);
+    HvEvent *e = object_new(alloc, &HvDevice_of(device)->alloc, sizeof *e, VK_OBJECT_TYPE_EVENT);
     *out = TO_HANDLE(VkEvent, e);
     return e ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
@@ -196,17 +196,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateEvent(VkDevice device, const VkEventCrea
 VKAPI_ATTR void VKAPI_CALL hv_DestroyEvent(VkDevice device, VkEvent event,
                                            const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Event_of(event));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvEvent_of(event));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_GetEventStatus(VkDevice device, VkEvent event)
 {
-    if (Device_of(device)->lost)
+    if (HvDevice_of(device)->lost)
         return VK_ERROR_DEVICE_LOST;
-    return atomic_load(&Event_of(event)->set) ? VK_EVENT_SET : VK_EVENT_RESET;
+    return atomic_load(&HvEvent_of(event)->set) ? VK_EVENT_SET : VK_EVENT_RESET;
 }
 
-static void set_event(Device *d, Event *e, bool set)
+static void set_event(HvDevice *d, HvEvent *e, bool set)
 {
     pthread_mutex_lock(&d->lock);
     atomic_store(&e->set, set);
@@ -216,33 +216,33 @@ static void set_event(Device *d, Event *e, bool set)
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_SetEvent(VkDevice device, VkEvent event)
 {
-    set_event(Device_of(device), Event_of(event), true);
+    set_event(HvDevice_of(device), HvEvent_of(event), true);
     return VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hv_ResetEvent(VkDevice device, VkEvent event)
 {
-    set_event(Device_of(device), Event_of(event), false);
+    set_event(HvDevice_of(device), HvEvent_of(event), false);
     return VK_SUCCESS;
 }
 
 typedef struct CmdEvents {
-    Cmd cmd;
+    HvCmd cmd;
     bool set;
     uint32_t n;
-    Event *events[];
+    HvEvent *events[];
 } CmdEvents;
 
-static void run_set(Exec *x, const Cmd *cmd)
+static void run_set(HvExec *x, const HvCmd *cmd)
 {
     const CmdEvents *c = (const CmdEvents *)cmd;
     set_event(x->device, c->events[0], c->set);
 }
 
-static void run_wait(Exec *x, const Cmd *cmd)
+static void run_wait(HvExec *x, const HvCmd *cmd)
 {
     const CmdEvents *c = (const CmdEvents *)cmd;
-    Device *d = x->device;
+    HvDevice *d = x->device;
     for (uint32_t i = 0; i < c->n; i++) {
         pthread_mutex_lock(&d->lock);
         d->waiting++;
@@ -254,16 +254,16 @@ static void run_wait(Exec *x, const Cmd *cmd)
 }
 
 static void record(VkCommandBuffer buffer, uint32_t n, const VkEvent *events, bool set,
-                   void (*run)(Exec *, const Cmd *))
+                   void (*run)(HvExec *, const HvCmd *))
 {
-    CmdEvents *c = command_new(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->events, run);
+    CmdEvents *c = command_new(HvCommandBuffer_of(buffer), sizeof *c + n * sizeof *c->events, run);
     if (!c)
         return;
-    CommandBuffer_of(buffer)->waits |= run == run_wait;
+    HvCommandBuffer_of(buffer)->waits |= run == run_wait;
     c->set = set;
     c->n = n;
     for (uint32_t i = 0; i < n; i++)
-        c->events[i] = Event_of(events[i]);
+        c->events[i] = HvEvent_of(events[i]);
 }
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdSetEvent(VkCommandBuffer buffer, VkEvent event,

@@ -31,12 +31,12 @@ static void copy_now(Copy c)
 }
 
 /* VK_REMAINING_ARRAY_LAYERS is more than there are. */
-static uint32_t layers_of(const Image *m, const VkImageSubresourceLayers *s)
+static uint32_t layers_of(const HvImage *m, const VkImageSubresourceLayers *s)
 {
     return MIN(s->layerCount, m->layers - s->baseArrayLayer);
 }
 
-static Side image_side(const Image *m, const VkImageSubresourceLayers *s, VkOffset3D at)
+static Side image_side(const HvImage *m, const VkImageSubresourceLayers *s, VkOffset3D at)
 {
     ImageLevel v = image_level(m, s->mipLevel, s->baseArrayLayer);
     Side side = { (char *)v.base, v.row, v.slice, v.layer };
@@ -45,9 +45,9 @@ static Side image_side(const Image *m, const VkImageSubresourceLayers *s, VkOffs
 }
 
 /* What lies in memory from `data` on. */
-static Copy memory_copy(const Image *all, char *data, const VkBufferImageCopy *r, bool to_image)
+static Copy memory_copy(const HvImage *all, char *data, const VkBufferImageCopy *r, bool to_image)
 {
-    const Image plane = image_plane(all, r->imageSubresource.aspectMask), *m = &plane;
+    const HvImage plane = image_plane(all, r->imageSubresource.aspectMask), *m = &plane;
     uint64_t width = r->bufferRowLength ? r->bufferRowLength : r->imageExtent.width;
     uint64_t height = r->bufferImageHeight ? r->bufferImageHeight : r->imageExtent.height;
     Side image = image_side(m, &r->imageSubresource, r->imageOffset);
@@ -64,7 +64,7 @@ static Copy memory_copy(const Image *all, char *data, const VkBufferImageCopy *r
 }
 
 /* Slices of a 3-D image may become layers, and layers slices. Samples are copied like slices. */
-static Copy plane_copy(const Image *from, const Image *to, const VkImageCopy *r)
+static Copy plane_copy(const HvImage *from, const HvImage *to, const VkImageCopy *r)
 {
     uint32_t source = layers_of(from, &r->srcSubresource);
     uint32_t target = layers_of(to, &r->dstSubresource);
@@ -83,13 +83,14 @@ static Copy plane_copy(const Image *from, const Image *to, const VkImageCopy *r)
 
 /* What copies all aspects of the region: that many, at most two. A color may become a depth or a
  * stencil, and they a color (maintenance8). */
-static uint32_t image_copies(const Image *from, const Image *to, const VkImageCopy *r, Copy c[2])
+static uint32_t image_copies(const HvImage *from, const HvImage *to, const VkImageCopy *r,
+                             Copy c[2])
 {
     uint32_t n = 0;
     VkImageAspectFlags source = r->srcSubresource.aspectMask, left = source;
     for (; left && n < 2 && from->data && to->data; left &= left - 1) {
         VkImageAspectFlags one = left & -left, target = r->dstSubresource.aspectMask;
-        Image a = image_plane(from, one), b = image_plane(to, source == target ? one : target);
+        HvImage a = image_plane(from, one), b = image_plane(to, source == target ? one : target);
         c[n++] = plane_copy(&a, &b, r);
     }
     return n;
@@ -112,11 +113,11 @@ static VkImageCopy image_region(const VkImageCopy2 *r)
 /* ---- by command buffers ---------------------------------------------------------------------- */
 
 typedef struct CmdCopyTexels {
-    Cmd cmd;
+    HvCmd cmd;
     Copy copy;
 } CmdCopyTexels;
 
-static void run_copy(Exec *x, const Cmd *cmd)
+static void run_copy(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     copy_now(((const CmdCopyTexels *)cmd)->copy);
@@ -124,7 +125,7 @@ static void run_copy(Exec *x, const Cmd *cmd)
 
 static void record(VkCommandBuffer buffer, Copy copy)
 {
-    CmdCopyTexels *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_copy);
+    CmdCopyTexels *c = command_move(HvCommandBuffer_of(buffer), sizeof *c, run_copy);
     if (c)
         c->copy = copy;
 }
@@ -132,8 +133,8 @@ static void record(VkCommandBuffer buffer, Copy copy)
 static void with_buffer(VkCommandBuffer commands, VkImage image, VkBuffer buffer, uint32_t n,
                         const VkBufferImageCopy *regions, bool to_image)
 {
-    const Image *m = Image_of(image);
-    const Buffer *b = Buffer_of(buffer);
+    const HvImage *m = HvImage_of(image);
+    const HvBuffer *b = HvBuffer_of(buffer);
     for (uint32_t i = 0; m->data && b->data && i < n; i++)
         record(commands, memory_copy(m, b->data, &regions[i], to_image));
 }
@@ -180,7 +181,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyImage(VkCommandBuffer buffer, VkImage from,
     (void)from_layout, (void)to_layout;
     Copy c[2];
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t planes = image_copies(Image_of(from), Image_of(to), &regions[i], c);
+        uint32_t planes = image_copies(HvImage_of(from), HvImage_of(to), &regions[i], c);
         for (uint32_t k = 0; k < planes; k++)
             record(buffer, c[k]);
     }
@@ -202,7 +203,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyMemoryToImage(VkDevice device,
                                                     const VkCopyMemoryToImageInfo *info)
 {
     (void)device;
-    for (uint32_t i = 0; Image_of(info->dstImage)->data && i < info->regionCount; i++) {
+    for (uint32_t i = 0; HvImage_of(info->dstImage)->data && i < info->regionCount; i++) {
         const VkMemoryToImageCopy *r = &info->pRegions[i];
         VkBufferImageCopy region = { 0,
                                      r->memoryRowLength,
@@ -210,8 +211,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyMemoryToImage(VkDevice device,
                                      r->imageSubresource,
                                      r->imageOffset,
                                      r->imageExtent };
-        copy_now(memory_copy(Image_of(info->dstImage), (char *)(uintptr_t)r->pHostPointer, &region,
-                             true));
+        copy_now(memory_copy(HvImage_of(info->dstImage), (char *)(uintptr_t)r->pHostPointer,
+                             &region, true));
     }
     return VK_SUCCESS;
 }
@@ -220,7 +221,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyImageToMemory(VkDevice device,
                                                     const VkCopyImageToMemoryInfo *info)
 {
     (void)device;
-    for (uint32_t i = 0; Image_of(info->srcImage)->data && i < info->regionCount; i++) {
+    for (uint32_t i = 0; HvImage_of(info->srcImage)->data && i < info->regionCount; i++) {
         const VkImageToMemoryCopy *r = &info->pRegions[i];
         VkBufferImageCopy region = { 0,
                                      r->memoryRowLength,
@@ -228,7 +229,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyImageToMemory(VkDevice device,
                                      r->imageSubresource,
                                      r->imageOffset,
                                      r->imageExtent };
-        copy_now(memory_copy(Image_of(info->srcImage), r->pHostPointer, &region, false));
+        copy_now(memory_copy(HvImage_of(info->srcImage), r->pHostPointer, &region, false));
     }
     return VK_SUCCESS;
 }
@@ -240,7 +241,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CopyImageToImage(VkDevice device,
     for (uint32_t i = 0; i < info->regionCount; i++) {
         VkImageCopy r = image_region(&info->pRegions[i]);
         Copy c[2];
-        uint32_t n = image_copies(Image_of(info->srcImage), Image_of(info->dstImage), &r, c);
+        uint32_t n = image_copies(HvImage_of(info->srcImage), HvImage_of(info->dstImage), &r, c);
         for (uint32_t k = 0; k < n; k++)
             copy_now(c[k]);
     }
@@ -258,13 +259,13 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_TransitionImageLayout(VkDevice device, uint32_
 /* ---- clearing -------------------------------------------------------------------------------- */
 
 typedef struct CmdClear {
-    Cmd cmd;
+    HvCmd cmd;
     ImageLevel level;
     uint32_t layers, bytes;
     uint8_t texel[32];
 } CmdClear;
 
-static void run_clear(Exec *x, const Cmd *cmd)
+static void run_clear(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdClear *c = (const CmdClear *)cmd;
@@ -274,12 +275,12 @@ static void run_clear(Exec *x, const Cmd *cmd)
         memcpy(v->base + k * c->bytes, c->texel, c->bytes);
 }
 
-static void clear(VkCommandBuffer buffer, const Image *m, const VkImageSubresourceRange *r,
+static void clear(VkCommandBuffer buffer, const HvImage *m, const VkImageSubresourceRange *r,
                   const uint8_t texel[32])
 {
     uint32_t levels = MIN(r->levelCount, m->levels - r->baseMipLevel);
     for (uint32_t k = 0; k < levels && m->data; k++) {
-        CmdClear *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_clear);
+        CmdClear *c = command_move(HvCommandBuffer_of(buffer), sizeof *c, run_clear);
         if (!c)
             return;
         c->level = image_level(m, r->baseMipLevel + k, r->baseArrayLayer);
@@ -294,7 +295,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdClearColorImage(VkCommandBuffer buffer, VkImage
                                                  const VkClearColorValue *color, uint32_t n,
                                                  const VkImageSubresourceRange *ranges)
 {
-    const Image *m = Image_of(image);
+    const HvImage *m = HvImage_of(image);
     uint8_t texel[32] = { 0 };
     (void)layout;
     if (m->format->bits[0] == 64) /* the value is two numbers of 64 bits */
@@ -315,7 +316,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdClearDepthStencilImage(VkCommandBuffer buffer, 
     for (uint32_t i = 0; i < n; i++) {
         VkImageAspectFlags left = ranges[i].aspectMask;
         for (; left; left &= left - 1) {
-            Image m = image_plane(Image_of(image), left & -left);
+            HvImage m = image_plane(HvImage_of(image), left & -left);
             uint32_t x[4] = { texel_is_integer(m.format) ? value->stencil
                                                          : texel_bits(value->depth) };
             uint8_t texel[32] = { 0 };

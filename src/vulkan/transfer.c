@@ -11,12 +11,12 @@ typedef struct Copy {
 } Copy;
 
 typedef struct CmdCopy {
-    Cmd cmd;
+    HvCmd cmd;
     uint32_t n;
     Copy copies[];
 } CmdCopy;
 
-static void run_copy(Exec *x, const Cmd *cmd)
+static void run_copy(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdCopy *c = (const CmdCopy *)cmd;
@@ -24,12 +24,12 @@ static void run_copy(Exec *x, const Cmd *cmd)
         memmove(c->copies[i].to, c->copies[i].from, c->copies[i].size);
 }
 
-static CmdCopy *record(VkCommandBuffer buffer, const Buffer *from, const Buffer *to, uint32_t n)
+static CmdCopy *record(VkCommandBuffer buffer, const HvBuffer *from, const HvBuffer *to, uint32_t n)
 {
     if (!from->data || !to->data)
         return NULL;
     CmdCopy *c =
-        command_move(CommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies, run_copy);
+        command_move(HvCommandBuffer_of(buffer), sizeof *c + n * sizeof *c->copies, run_copy);
     if (c)
         c->n = n;
     return c;
@@ -38,7 +38,7 @@ static CmdCopy *record(VkCommandBuffer buffer, const Buffer *from, const Buffer 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to,
                                             uint32_t n, const VkBufferCopy *regions)
 {
-    const Buffer *source = Buffer_of(from), *target = Buffer_of(to);
+    const HvBuffer *source = HvBuffer_of(from), *target = HvBuffer_of(to);
     CmdCopy *c = record(buffer, source, target, n);
     for (uint32_t i = 0; c && i < n; i++)
         c->copies[i] = (Copy){ target->data + regions[i].dstOffset,
@@ -47,7 +47,7 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer fro
 
 VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBuffer2(VkCommandBuffer buffer, const VkCopyBufferInfo2 *info)
 {
-    const Buffer *source = Buffer_of(info->srcBuffer), *target = Buffer_of(info->dstBuffer);
+    const HvBuffer *source = HvBuffer_of(info->srcBuffer), *target = HvBuffer_of(info->dstBuffer);
     CmdCopy *c = record(buffer, source, target, info->regionCount);
     for (uint32_t i = 0; c && i < info->regionCount; i++)
         c->copies[i] = (Copy){ target->data + info->pRegions[i].dstOffset,
@@ -55,13 +55,13 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdCopyBuffer2(VkCommandBuffer buffer, const VkCop
 }
 
 typedef struct CmdFill {
-    Cmd cmd;
+    HvCmd cmd;
     uint32_t *to;
     uint64_t n; /* words */
     uint32_t value;
 } CmdFill;
 
-static void run_fill(Exec *x, const Cmd *cmd)
+static void run_fill(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdFill *c = (const CmdFill *)cmd;
@@ -72,10 +72,10 @@ static void run_fill(Exec *x, const Cmd *cmd)
 VKAPI_ATTR void VKAPI_CALL hv_CmdFillBuffer(VkCommandBuffer buffer, VkBuffer to,
                                             VkDeviceSize offset, VkDeviceSize size, uint32_t value)
 {
-    const Buffer *b = Buffer_of(to);
+    const HvBuffer *b = HvBuffer_of(to);
     if (!b->data || offset > b->size)
         return;
-    CmdFill *c = command_move(CommandBuffer_of(buffer), sizeof *c, run_fill);
+    CmdFill *c = command_move(HvCommandBuffer_of(buffer), sizeof *c, run_fill);
     if (!c)
         return;
     c->to = (uint32_t *)(void *)(b->data + offset);
@@ -84,13 +84,13 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdFillBuffer(VkCommandBuffer buffer, VkBuffer to,
 }
 
 typedef struct CmdUpdate {
-    Cmd cmd;
+    HvCmd cmd;
     char *to;
     uint64_t size;
     char data[];
 } CmdUpdate;
 
-static void run_update(Exec *x, const Cmd *cmd)
+static void run_update(HvExec *x, const HvCmd *cmd)
 {
     (void)x;
     const CmdUpdate *c = (const CmdUpdate *)cmd;
@@ -101,9 +101,9 @@ VKAPI_ATTR void VKAPI_CALL hv_CmdUpdateBuffer(VkCommandBuffer buffer, VkBuffer t
                                               VkDeviceSize offset, VkDeviceSize size,
                                               const void *data)
 {
-    const Buffer *b = Buffer_of(to);
+    const HvBuffer *b = HvBuffer_of(to);
     CmdUpdate *c =
-        b->data ? command_move(CommandBuffer_of(buffer), sizeof *c + size, run_update) : NULL;
+        b->data ? command_move(HvCommandBuffer_of(buffer), sizeof *c + size, run_update) : NULL;
     if (!c)
         return;
     c->to = b->data + offset;

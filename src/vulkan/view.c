@@ -31,7 +31,7 @@ static void swizzle(const VkComponentMapping *m, uint8_t out[4])
     }
 }
 
-static void describe_view(const Image *m, const VkImageViewCreateInfo *info, ImageDesc *d)
+static void describe_view(const HvImage *m, const VkImageViewCreateInfo *info, ImageDesc *d)
 {
     const VkImageSubresourceRange *r = &info->subresourceRange;
     d->data = (uint8_t *)m->data;
@@ -52,15 +52,15 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImageView(VkDevice device,
                                                   VkImageView *out)
 {
     const VkImageSubresourceRange *r = &info->subresourceRange;
-    const Image m = image_plane(Image_of(info->image), r->aspectMask);
+    const HvImage m = image_plane(HvImage_of(info->image), r->aspectMask);
     const TexelFormat *f = format_of(info->format, r->aspectMask);
     *out = VK_NULL_HANDLE;
     bool sound = f && m.data && f->bytes == m.texel && r->baseMipLevel < m.levels &&
                  r->baseArrayLayer < m.layers;
     if (!sound)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    ImageView *v =
-        object_new(alloc, &Device_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_IMAGE_VIEW);
+    HvImageView *v =
+        object_new(alloc, &HvDevice_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_IMAGE_VIEW);
     if (!v)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     v->desc.format = f;
@@ -72,7 +72,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateImageView(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyImageView(VkDevice device, VkImageView view,
                                                const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, ImageView_of(view));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvImageView_of(view));
 }
 
 /* ---- texel buffers --------------------------------------------------------------------------- */
@@ -82,13 +82,13 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBufferView(VkDevice device,
                                                    const VkAllocationCallbacks *alloc,
                                                    VkBufferView *out)
 {
-    const Buffer *b = Buffer_of(info->buffer);
+    const HvBuffer *b = HvBuffer_of(info->buffer);
     const TexelFormat *f = texel_format(info->format);
     *out = VK_NULL_HANDLE;
     if (!f || !b->data || info->offset > b->size)
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
-    ImageView *v =
-        object_new(alloc, &Device_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_BUFFER_VIEW);
+    HvImageView *v =
+        object_new(alloc, &HvDevice_of(device)->alloc, sizeof *v, VK_OBJECT_TYPE_BUFFER_VIEW);
     if (!v)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     uint64_t size = MIN(info->range, b->size - info->offset), n = size / f->bytes;
@@ -109,7 +109,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateBufferView(VkDevice device,
 VKAPI_ATTR void VKAPI_CALL hv_DestroyBufferView(VkDevice device, VkBufferView view,
                                                 const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, BufferView_of(view));
+    object_free(alloc, &HvDevice_of(device)->alloc, BufferView_of(view));
 }
 
 /* ---- samplers -------------------------------------------------------------------------------- */
@@ -129,7 +129,8 @@ static void border_of(VkBorderColor c, uint32_t out[4])
 VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
                                                 const VkAllocationCallbacks *alloc, VkSampler *out)
 {
-    Sampler *s = object_new(alloc, &Device_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SAMPLER);
+    HvSampler *s =
+        object_new(alloc, &HvDevice_of(device)->alloc, sizeof *s, VK_OBJECT_TYPE_SAMPLER);
     *out = TO_HANDLE(VkSampler, s);
     if (!s)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -150,5 +151,5 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateSampler(VkDevice device, const VkSampler
 VKAPI_ATTR void VKAPI_CALL hv_DestroySampler(VkDevice device, VkSampler sampler,
                                              const VkAllocationCallbacks *alloc)
 {
-    object_free(alloc, &Device_of(device)->alloc, Sampler_of(sampler));
+    object_free(alloc, &HvDevice_of(device)->alloc, HvSampler_of(sampler));
 }

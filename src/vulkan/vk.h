@@ -4,7 +4,7 @@
  * pointers to the structs below, an entry point vkX is the function hv_X, and tables.def (written
  * by tools/vulkan_tables.py) says which there are and what the device reports.
  *
- * Threads: one lock a device (Device.lock) guards queues, fences, semaphores and events; what the
+ * Threads: one lock a device (HvDevice.lock) guards queues, fences, semaphores and events; what the
  * specification calls externally synchronized has no lock. Work runs on a thread a queue, or on the
  * thread that waits for it.
  */
@@ -43,26 +43,27 @@ enum {
 /* ---- object.c: what all handles have in common ----------------------------------------------- */
 
 /* Host memory of the application's. */
-typedef VkAllocationCallbacks Alloc;
+typedef VkAllocationCallbacks HvAlloc;
 
-typedef struct Datum {
+typedef struct HvDatum {
     uint64_t slot, value;
-} Datum;
+} HvDatum;
 /* Every object begins with one, so that names and private data find their place. */
-typedef struct Base {
+typedef struct HvBase {
     VK_LOADER_DATA loader; /* of dispatchable handles; the loader writes to it */
     VkObjectType type;
-    char *name;  /* vkSetDebugUtilsObjectNameEXT's; malloc'd */
-    Datum *data; /* vkSetPrivateData's; malloc'd */
+    char *name;    /* vkSetDebugUtilsObjectNameEXT's; malloc'd */
+    HvDatum *data; /* vkSetPrivateData's; malloc'd */
     uint32_t n_data;
-} Base;
+} HvBase;
 
 /* Zeroed. NULL when the callback has none. `own` is the call's pAllocator or NULL. */
-void *host_alloc(const Alloc *own, const Alloc *parent, size_t size, VkSystemAllocationScope scope);
-void host_free(const Alloc *own, const Alloc *parent, void *p);
-const Alloc *host_default(void);
-void *object_new(const Alloc *own, const Alloc *parent, size_t size, VkObjectType type);
-void object_free(const Alloc *own, const Alloc *parent, void *object);
+void *host_alloc(const HvAlloc *own, const HvAlloc *parent, size_t size,
+                 VkSystemAllocationScope scope);
+void host_free(const HvAlloc *own, const HvAlloc *parent, void *p);
+const HvAlloc *host_default(void);
+void *object_new(const HvAlloc *own, const HvAlloc *parent, size_t size, VkObjectType type);
+void object_free(const HvAlloc *own, const HvAlloc *parent, void *object);
 
 /* X_of(handle): the struct behind a handle. */
 #define DISPATCHABLE(T, Handle)                                                                    \
@@ -72,7 +73,7 @@ void object_free(const Alloc *own, const Alloc *parent, void *object);
 #define TO_HANDLE(Handle, object) ((Handle)(uintptr_t)(object))
 
 /* The strings behind one another and an empty one, for host_free. */
-char *names_copy(const Alloc *alloc, const char *const *names, uint32_t n,
+char *names_copy(const HvAlloc *alloc, const char *const *names, uint32_t n,
                  VkSystemAllocationScope scope);
 
 /* The struct of the type in a chain, or NULL. */
@@ -85,14 +86,14 @@ VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size
 /* ---- config.c: HEDDLE_* in the environment --------------------------------------------------- */
 
 /* For programs that want to see what they do where there is less; kernels may use it all. */
-typedef enum MatrixLevel {
+typedef enum HvMatrixLevel {
     MATRICES_NONE,
     MATRICES_F16, /* VK_KHR_cooperative_matrix, 16x16x16 of f16, and f32 as its result */
     MATRICES_KHR, /* all of that extension */
     MATRICES_ALL
-} MatrixLevel;
+} HvMatrixLevel;
 
-typedef struct Config {
+typedef struct HvConfig {
     VkPhysicalDeviceType device_type;
     uint32_t subgroup_size, threads;
     uint32_t keep;              /* MiB of compiled kernels, those in use included */
@@ -100,69 +101,69 @@ typedef struct Config {
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     bool large_shapes;          /* lists matrices above 32 x 32 too */
-    MatrixLevel matrices;       /* what it says that it has of them */
+    HvMatrixLevel matrices;     /* what it says that it has of them */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */
     const char *dump, *replace; /* folders of shaders; or NULL */
     const char *cache;          /* folder of compiled kernels; or NULL */
     char wrong[512];            /* what is wrong with variables; or "" */
-} Config;
-void config_read(Config *c);
+} HvConfig;
+void config_read(HvConfig *c);
 
 /* ---- instance.c ------------------------------------------------------------------------------ */
 
-typedef struct Instance Instance;
-typedef struct Device Device;
+typedef struct HvInstance HvInstance;
+typedef struct HvDevice HvDevice;
 
-typedef struct Messenger {
-    Base base;
-    struct Messenger *prev, *next;
+typedef struct HvMessenger {
+    HvBase base;
+    struct HvMessenger *prev, *next;
     VkDebugUtilsMessengerCreateInfoEXT info;
-} Messenger;
+} HvMessenger;
 
-typedef struct Physical {
-    Base base;
-    Instance *instance;
+typedef struct HvPhysical {
+    HvBase base;
+    HvInstance *instance;
     HeddleDevice *heddle;
     uint64_t memory;   /* bytes there are */
     uint64_t identity; /* of this build of the driver and this CPU: what compiled kernels
                                  * depend on */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
-} Physical;
+} HvPhysical;
 
-struct Instance {
-    Base base;
-    Alloc alloc;
-    Config config;
+struct HvInstance {
+    HvBase base;
+    HvAlloc alloc;
+    HvConfig config;
     char *extensions; /* that are enabled: names_copy's */
     uint32_t core;    /* the minor version that the application asks for */
-    Physical physical;
+    HvPhysical physical;
     pthread_mutex_t lock; /* of messengers, and of objects' names: queues speak of them too */
-    Messenger *messengers;
+    HvMessenger *messengers;
 };
-DISPATCHABLE(Instance, VkInstance)
-DISPATCHABLE(Physical, VkPhysicalDevice)
-HANDLE(Messenger, VkDebugUtilsMessengerEXT)
+DISPATCHABLE(HvInstance, VkInstance)
+DISPATCHABLE(HvPhysical, VkPhysicalDevice)
+HANDLE(HvMessenger, VkDebugUtilsMessengerEXT)
 
 /* Whether the device has every feature that is asked for. */
 bool features_are_there(VkPhysicalDevice device, const VkDeviceCreateInfo *info);
 
 /* To the messengers and the log. `object` may be NULL. */
-void say(Instance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity, const Base *object,
-         const char *id, const char *message);
+void say(HvInstance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+         const HvBase *object, const char *id, const char *message);
 /* A log whose diagnostics are said about `object`. NULL when out of memory, which is fine. */
-typedef struct Speaker {
-    Instance *instance;
-    const Base *object;
+typedef struct HvSpeaker {
+    HvInstance *instance;
+    const HvBase *object;
     char first[256];
-} Speaker;
-HeddleLog *speaker_log(Speaker *s);
+} HvSpeaker;
+HeddleLog *speaker_log(HvSpeaker *s);
 
 /* ---- graphics.c ------------------------------------------------------------------------------ */
 
 /* HEDDLE_CLAIM_GRAPHICS: what implementations of WebGPU require besides what is there. */
 static inline bool claims_graphics(VkPhysicalDevice p)
 {
-    return Physical_of(p)->instance->config.graphics;
+    return HvPhysical_of(p)->instance->config.graphics;
 }
 void claim_features(VkPhysicalDeviceFeatures *f);
 void claim_limits(VkPhysicalDeviceLimits *l);
@@ -170,15 +171,15 @@ VkFormatFeatureFlags2 claim_format(const TexelFormat *f); /* that kernels can re
 
 /* ---- device.c -------------------------------------------------------------------------------- */
 
-typedef struct Queue Queue;
-typedef struct Cache Cache;
+typedef struct HvQueue HvQueue;
+typedef struct HvCache HvCache;
 
-struct Device {
-    Base base;
-    Instance *instance;
-    Physical *physical;
-    Alloc alloc;
-    Queue *queues[N_QUEUES];
+struct HvDevice {
+    HvBase base;
+    HvInstance *instance;
+    HvPhysical *physical;
+    HvAlloc alloc;
+    HvQueue *queues[N_QUEUES];
     char *extensions; /* that are enabled: names_copy's */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a fence, semaphore or event; a queue has nothing more to do */
@@ -190,39 +191,39 @@ struct Device {
     char fault[VK_MAX_DESCRIPTION_SIZE];
     DeviceFault access;             /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
-    Cache *cache;                   /* kernels of all its pipelines */
+    HvCache *cache;                 /* kernels of all its pipelines */
     void *nothing;                  /* what empty descriptors point to */
 };
-DISPATCHABLE(Device, VkDevice)
-static inline DeviceBase *device_base(const Device *d) { return d->physical->heddle->base; }
+DISPATCHABLE(HvDevice, VkDevice)
+static inline DeviceBase *device_base(const HvDevice *d) { return d->physical->heddle->base; }
 
 /* By what runs on a queue, not under the lock: the device is lost, for this reason. `fault` may be
  * NULL. */
-void device_lose(Device *d, const Base *object, const char *why, const DeviceFault *fault);
+void device_lose(HvDevice *d, const HvBase *object, const char *why, const DeviceFault *fault);
 
-typedef struct PrivateSlot {
-    Base base;
+typedef struct HvPrivateSlot {
+    HvBase base;
     uint64_t id;
-} PrivateSlot;
-HANDLE(PrivateSlot, VkPrivateDataSlot)
+} HvPrivateSlot;
+HANDLE(HvPrivateSlot, VkPrivateDataSlot)
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 
-typedef struct Memory {
-    Base base;
+typedef struct HvMemory {
+    HvBase base;
     HeddleBuffer *buffer;
     char *data;
     uint64_t size;
-} Memory;
-HANDLE(Memory, VkDeviceMemory)
+} HvMemory;
+HANDLE(HvMemory, VkDeviceMemory)
 uint64_t memory_in_use(void); /* by all devices of the process */
 
-typedef struct Buffer {
-    Base base;
+typedef struct HvBuffer {
+    HvBase base;
     uint64_t size;
     char *data; /* NULL until bound */
-} Buffer;
-HANDLE(Buffer, VkBuffer)
+} HvBuffer;
+HANDLE(HvBuffer, VkBuffer)
 
 /* Memory of the program's own, which can be imported. */
 static inline bool is_host_memory(VkExternalMemoryHandleTypeFlagBits type)
@@ -252,300 +253,301 @@ bool format_has_two(VkFormat format); /* depth and stencil */
 
 /* ---- image.c --------------------------------------------------------------------------------- */
 
-typedef struct Image {
-    Base base;
+typedef struct HvImage {
+    HvBase base;
     VkExtent3D extent;
     const TexelFormat *format;               /* of two planes the first's */
     bool two;                                /* a plane of stencil behind that of depth */
     uint32_t texel, levels, layers, samples; /* texel: its bytes, of one sample */
     char *data;                              /* NULL until bound */
-} Image;
-HANDLE(Image, VkImage)
-uint64_t image_size(const Image *m);
-Image image_plane(const Image *m, VkImageAspectFlags aspect); /* as if it were all */
+} HvImage;
+HANDLE(HvImage, VkImage)
+uint64_t image_size(const HvImage *m);
+HvImage image_plane(const HvImage *m, VkImageAspectFlags aspect); /* as if it were all */
 /* Where a level lies, from a layer on. */
-ImageLevel image_level(const Image *m, uint32_t level, uint32_t layer);
+ImageLevel image_level(const HvImage *m, uint32_t level, uint32_t layer);
 
 /* ---- view.c ---------------------------------------------------------------------------------- */
 
-typedef struct ImageView {
-    Base base;
+typedef struct HvImageView {
+    HvBase base;
     ImageDesc desc;
-} ImageView, BufferView;
-HANDLE(ImageView, VkImageView)
+} HvImageView, BufferView;
+HANDLE(HvImageView, VkImageView)
 HANDLE(BufferView, VkBufferView)
-typedef struct Sampler {
-    Base base;
+typedef struct HvSampler {
+    HvBase base;
     SamplerDesc desc;
-} Sampler;
-HANDLE(Sampler, VkSampler)
+} HvSampler;
+HANDLE(HvSampler, VkSampler)
 
 /* ---- descriptor.c ---------------------------------------------------------------------------- */
 
-typedef struct LayoutBinding {
+typedef struct HvLayoutBinding {
     uint32_t binding, count;
     VkDescriptorType type;
     VkDescriptorBindingFlags flags;
-    uint32_t first;           /* DeviceBinding of the set; with inline data: the one that it is */
-    uint32_t first_dynamic;   /* of dynamic types: number in the set */
-    uint32_t data;            /* of inline uniform blocks: offset of the data in the set */
-    const Sampler **samplers; /* immutable ones, or NULL; behind the layout */
-} LayoutBinding;
+    uint32_t first;             /* DeviceBinding of the set; with inline data: the one that it is */
+    uint32_t first_dynamic;     /* of dynamic types: number in the set */
+    uint32_t data;              /* of inline uniform blocks: offset of the data in the set */
+    const HvSampler **samplers; /* immutable ones, or NULL; behind the layout */
+} HvLayoutBinding;
 
-typedef struct SetLayout {
-    Base base;
-    Alloc alloc;
+typedef struct HvSetLayout {
+    HvBase base;
+    HvAlloc alloc;
     atomic_uint references;
     uint32_t n_bindings; /* sorted by binding */
     uint32_t n_descriptors, n_dynamic, data_size;
     bool is_mutable; /* has bindings of VK_DESCRIPTOR_TYPE_MUTABLE_EXT */
     VkDescriptorSetLayoutCreateFlags flags;
     void *nothing; /* what empty descriptors point to: the device's */
-    LayoutBinding bindings[];
-} SetLayout;
-HANDLE(SetLayout, VkDescriptorSetLayout)
-const LayoutBinding *layout_binding(const SetLayout *l, uint32_t binding);
-size_t layout_set_size(const SetLayout *l); /* of a DescriptorSet with its descriptors */
-void layout_release(SetLayout *l);
+    HvLayoutBinding bindings[];
+} HvSetLayout;
+HANDLE(HvSetLayout, VkDescriptorSetLayout)
+const HvLayoutBinding *layout_binding(const HvSetLayout *l, uint32_t binding);
+size_t layout_set_size(const HvSetLayout *l); /* of a HvDescriptorSet with its descriptors */
+void layout_release(HvSetLayout *l);
 
-typedef struct SetPool SetPool;
-typedef struct DescriptorSet {
-    Base base;
-    SetLayout *layout;
-    SetPool *pool;
-    struct DescriptorSet *prev, *next;
+typedef struct HvSetPool HvSetPool;
+typedef struct HvDescriptorSet {
+    HvBase base;
+    HvSetLayout *layout;
+    HvSetPool *pool;
+    struct HvDescriptorSet *prev, *next;
     uint32_t variable_count;
     /* layout->n_descriptors, of images and samplers ImageBindings; where bindings are mutable, a
      * byte each that says whether it is one; the data of inline blocks */
     DeviceBinding descriptors[];
-} DescriptorSet;
-HANDLE(DescriptorSet, VkDescriptorSet)
+} HvDescriptorSet;
+HANDLE(HvDescriptorSet, VkDescriptorSet)
 /* Makes the zeroed memory at `s` an empty set of the layout, which it retains. */
-void set_init(DescriptorSet *s, SetLayout *l);
-void set_write(DescriptorSet *s, const VkWriteDescriptorSet *w);
+void set_init(HvDescriptorSet *s, HvSetLayout *l);
+void set_write(HvDescriptorSet *s, const VkWriteDescriptorSet *w);
 /* Whether the descriptor is an ImageBinding now. */
-bool set_has_image(const DescriptorSet *s, const LayoutBinding *b, uint32_t element);
+bool set_has_image(const HvDescriptorSet *s, const HvLayoutBinding *b, uint32_t element);
 
-struct SetPool {
-    Base base;
+struct HvSetPool {
+    HvBase base;
     uint32_t max_sets, n_sets;
-    Alloc alloc;
-    DescriptorSet *sets;
+    HvAlloc alloc;
+    HvDescriptorSet *sets;
 };
-HANDLE(SetPool, VkDescriptorPool)
+HANDLE(HvSetPool, VkDescriptorPool)
 
-typedef struct UpdateTemplate {
-    Base base;
+typedef struct HvUpdateTemplate {
+    HvBase base;
     uint32_t n_entries;
     VkDescriptorUpdateTemplateEntry entries[];
-} UpdateTemplate;
-HANDLE(UpdateTemplate, VkDescriptorUpdateTemplate)
-void template_write(DescriptorSet *s, const UpdateTemplate *t, const void *data);
+} HvUpdateTemplate;
+HANDLE(HvUpdateTemplate, VkDescriptorUpdateTemplate)
+void template_write(HvDescriptorSet *s, const HvUpdateTemplate *t, const void *data);
 
-typedef struct PipelineLayout {
-    Base base;
+typedef struct HvPipelineLayout {
+    HvBase base;
     uint32_t n_sets;
-    SetLayout *sets[]; /* each may be NULL */
-} PipelineLayout;
-HANDLE(PipelineLayout, VkPipelineLayout)
+    HvSetLayout *sets[]; /* each may be NULL */
+} HvPipelineLayout;
+HANDLE(HvPipelineLayout, VkPipelineLayout)
 
 /* ---- cache.c: kernels that were compiled, and where they are kept ---------------------------- */
 
-typedef struct KernelKey {
+typedef struct HvKernelKey {
     uint64_t hash[2];
-} KernelKey;
+} HvKernelKey;
 
 /* A kernel that pipelines and caches share. */
-typedef struct Kernel {
+typedef struct HvKernel {
     atomic_uint references;
-    KernelKey key;
+    HvKernelKey key;
     HeddleKernel *heddle;      /* NULL when it comes from where kernels are kept */
     DeviceKernel *code;        /* heddle's, or its own */
     char name[64];             /* of its module, for people */
     atomic_uint_fast64_t left; /* clock_ns when somebody last let go of it */
     atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
-} Kernel;
+} HvKernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
-Kernel *kernel_new(const KernelKey *key, HeddleKernel *heddle, DeviceKernel *code);
-Kernel *kernel_retain(Kernel *k);
-void kernel_release(Kernel *k);
+HvKernel *kernel_new(const HvKernelKey *key, HeddleKernel *heddle, DeviceKernel *code);
+HvKernel *kernel_retain(HvKernel *k);
+void kernel_release(HvKernel *k);
 
-struct Cache {
-    Base base;
+struct HvCache {
+    HvBase base;
     pthread_mutex_t lock;
-    Kernel **kernels; /* open addressing; malloc'd */
+    HvKernel **kernels; /* open addressing; malloc'd */
     uint32_t n_kernels, capacity;
     uint64_t bytes, limit; /* about what the kernels take, and may */
     char *stored;          /* kernels as bytes, not all of them loaded; malloc'd */
     size_t stored_size;
 };
-HANDLE(Cache, VkPipelineCache)
+HANDLE(HvCache, VkPipelineCache)
 /* Kernels that nobody else holds go when all take more bytes than the limit, the one first that has
  * been idle longest. */
-bool cache_init(Cache *c, uint64_t limit);
-void cache_finish(Cache *c);
-Kernel *cache_find(Cache *c, DeviceBase *d, const KernelKey *key); /* retained, or NULL */
-void cache_add(Cache *c, Kernel *k);
-void cache_release(Cache *c, Kernel *k);               /* kernel_release, and keeps the limit */
-void cache_report(const Cache *c, Instance *instance); /* HEDDLE_STATS, to the log */
+bool cache_init(HvCache *c, uint64_t limit);
+void cache_finish(HvCache *c);
+HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key); /* retained, or NULL */
+void cache_add(HvCache *c, HvKernel *k);
+void cache_release(HvCache *c, HvKernel *k);               /* kernel_release, and keeps the limit */
+void cache_report(const HvCache *c, HvInstance *instance); /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
-Kernel *folder_find(const char *folder, DeviceBase *d, const KernelKey *key);
-void folder_add(const char *folder, const Kernel *k);
+HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key);
+void folder_add(const char *folder, const HvKernel *k);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------ */
 
-typedef struct ShaderModule {
-    Base base;
+typedef struct HvShaderModule {
+    HvBase base;
     size_t size;
     uint32_t words[];
-} ShaderModule;
-HANDLE(ShaderModule, VkShaderModule)
+} HvShaderModule;
+HANDLE(HvShaderModule, VkShaderModule)
 
-typedef struct Pipeline {
-    Base base;
-    Kernel *kernel;
-} Pipeline;
-HANDLE(Pipeline, VkPipeline)
+typedef struct HvPipeline {
+    HvBase base;
+    HvKernel *kernel;
+} HvPipeline;
+HANDLE(HvPipeline, VkPipeline)
 
 /* ---- command.c: recording -------------------------------------------------------------------- */
 
-typedef struct Exec Exec;
-typedef struct Cmd Cmd;
-struct Cmd {
-    Cmd *next;
-    void (*run)(Exec *x, const Cmd *c);
+typedef struct HvExec HvExec;
+typedef struct HvCmd HvCmd;
+struct HvCmd {
+    HvCmd *next;
+    void (*run)(HvExec *x, const HvCmd *c);
     bool moves; /* bytes of the program's, and nothing else */
 };
 
 /* What a dispatch sees, shared by those that see the same. */
-typedef struct BoundState {
+typedef struct HvBoundState {
     _Alignas(16) char push[MAX_PUSH];
-    Pipeline *pipeline;
-    DescriptorSet *sets[MAX_SETS];
+    HvPipeline *pipeline;
+    HvDescriptorSet *sets[MAX_SETS];
     const uint32_t *dynamic[MAX_SETS]; /* offsets of the set's dynamic buffers */
-} BoundState;
+} HvBoundState;
 
-typedef struct CommandPool {
-    Base base;
-    Device *device;
-    Alloc alloc;
-    struct CommandBuffer *buffers;
-} CommandPool;
-HANDLE(CommandPool, VkCommandPool)
+typedef struct HvCommandPool {
+    HvBase base;
+    HvDevice *device;
+    HvAlloc alloc;
+    struct HvCommandBuffer *buffers;
+} HvCommandPool;
+HANDLE(HvCommandPool, VkCommandPool)
 
-typedef struct CommandBuffer {
-    Base base;
-    Device *device;
-    CommandPool *pool;
-    struct CommandBuffer *prev, *next;
+typedef struct HvCommandBuffer {
+    HvBase base;
+    HvDevice *device;
+    HvCommandPool *pool;
+    struct HvCommandBuffer *prev, *next;
     VkResult result; /* of recording */
-    Cmd *first, **last;
-    struct PushedSet *pushed;
-    bool waits;                     /* for events, which its submitter may set later */
-    struct Block *blocks, *current; /* memory of commands; kept when reset */
-    BoundState now;
-    BoundState *shared; /* the copy in `blocks` that equals `now`, or NULL */
-} CommandBuffer;
-DISPATCHABLE(CommandBuffer, VkCommandBuffer)
+    HvCmd *first, **last;
+    struct HvPushedSet *pushed;
+    bool waits;                       /* for events, which its submitter may set later */
+    struct HvBlock *blocks, *current; /* memory of commands; kept when reset */
+    HvBoundState now;
+    HvBoundState *shared; /* the copy in `blocks` that equals `now`, or NULL */
+} HvCommandBuffer;
+DISPATCHABLE(HvCommandBuffer, VkCommandBuffer)
 
 /* Memory that lives as long as the recording: zeroed, 16-byte aligned. NULL makes
  * vkEndCommandBuffer fail. */
-void *command_alloc(CommandBuffer *c, size_t size);
+void *command_alloc(HvCommandBuffer *c, size_t size);
 /* A command of `size` bytes, beginning with a Cmd, at the end of the list; NULL as above. */
-void *command_new(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *));
+void *command_new(HvCommandBuffer *c, size_t size, void (*run)(HvExec *, const HvCmd *));
 #define RECORD(c, T, run) ((T *)command_new((c), sizeof(T), (run)))
 /* The same for one that only moves bytes: where they are not there the device is lost. */
-void *command_move(CommandBuffer *c, size_t size, void (*run)(Exec *, const Cmd *));
-const BoundState *command_state(CommandBuffer *c);
+void *command_move(HvCommandBuffer *c, size_t size, void (*run)(HvExec *, const HvCmd *));
+const HvBoundState *command_state(HvCommandBuffer *c);
 
 /* ---- execute.c ------------------------------------------------------------------------------- */
 
 /* What runs command buffers: one a queue. */
-struct Exec {
-    Device *device;
+struct HvExec {
+    HvDevice *device;
     Arena scratch; /* of a dispatch */
     const DeviceBinding **slots;
     uint32_t *counts;                 /* descriptors of each slot */
     uint32_t n_slots;                 /* room */
     DeviceBinding moved[MAX_DYNAMIC]; /* descriptors with dynamic offsets added */
 };
-void exec_run(Exec *x, const CommandBuffer *c);
-void exec_finish(Exec *x);
-void exec_dispatch(Exec *x, const BoundState *s, const uint32_t groups[3], const uint32_t base[3]);
+void exec_run(HvExec *x, const HvCommandBuffer *c);
+void exec_finish(HvExec *x);
+void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
+                   const uint32_t base[3]);
 
 /* ---- sync.c: fences, semaphores, events ------------------------------------------------------ */
 
-typedef struct Fence {
-    Base base;
+typedef struct HvFence {
+    HvBase base;
     bool signaled;
-    Queue *queue; /* that is to signal it; or NULL */
-} Fence;
-HANDLE(Fence, VkFence)
+    HvQueue *queue; /* that is to signal it; or NULL */
+} HvFence;
+HANDLE(HvFence, VkFence)
 
-typedef struct Semaphore {
-    Base base;
+typedef struct HvSemaphore {
+    HvBase base;
     bool timeline;
     uint64_t value; /* of binary ones 0 or 1 */
-} Semaphore;
-HANDLE(Semaphore, VkSemaphore)
+} HvSemaphore;
+HANDLE(HvSemaphore, VkSemaphore)
 
-typedef struct Event {
-    Base base;
+typedef struct HvEvent {
+    HvBase base;
     atomic_bool set;
-} Event;
-HANDLE(Event, VkEvent)
+} HvEvent;
+HANDLE(HvEvent, VkEvent)
 
 /* Under the lock: tells everyone who waits. */
-void sync_changed(Device *d);
+void sync_changed(HvDevice *d);
 /* Waits under the lock for a change, until `deadline` (clock_ns) at the latest; when there is no
  * deadline, runs work that is ready meanwhile: of `helped`, or of all queues if that is NULL. False
  * when the deadline has passed. */
-bool sync_wait(Device *d, Queue *helped, uint64_t deadline);
+bool sync_wait(HvDevice *d, HvQueue *helped, uint64_t deadline);
 uint64_t sync_deadline(uint64_t timeout);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */
 
-typedef struct SemaphoreUse {
-    Semaphore *semaphore;
+typedef struct HvSemaphoreUse {
+    HvSemaphore *semaphore;
     uint64_t value;
-} SemaphoreUse;
-typedef struct Submission {
-    struct Submission *next;
-    Fence *fence;
-    SemaphoreUse *waits, *signals;
-    CommandBuffer **buffers;
+} HvSemaphoreUse;
+typedef struct HvSubmission {
+    struct HvSubmission *next;
+    HvFence *fence;
+    HvSemaphoreUse *waits, *signals;
+    HvCommandBuffer **buffers;
     uint32_t n_waits, n_signals, n_buffers;
-} Submission;
+} HvSubmission;
 
-struct Queue {
-    Base base;
-    Device *device;
+struct HvQueue {
+    HvBase base;
+    HvDevice *device;
     pthread_t thread;
     pthread_cond_t work;
-    Submission *head, **tail;
-    Submission *done; /* to be freed by a thread of the application's */
+    HvSubmission *head, **tail;
+    HvSubmission *done; /* to be freed by a thread of the application's */
     bool running, started, stop, asleep;
-    Exec exec;
+    HvExec exec;
 };
-DISPATCHABLE(Queue, VkQueue)
+DISPATCHABLE(HvQueue, VkQueue)
 
-Queue *queue_new(Device *d);
-void queue_free(Queue *q); /* what was submitted has run */
+HvQueue *queue_new(HvDevice *d);
+void queue_free(HvQueue *q); /* what was submitted has run */
 /* Under the lock: runs the next submission if it can start. False when there is none. */
-bool queue_step(Queue *q);
-VkResult queue_wait(Queue *q);
+bool queue_step(HvQueue *q);
+VkResult queue_wait(HvQueue *q);
 
 /* ---- query.c --------------------------------------------------------------------------------- */
 
-typedef struct Query {
+typedef struct HvQuery {
     atomic_bool available;
     uint64_t value;
-} Query;
-typedef struct QueryPool {
-    Base base;
+} HvQuery;
+typedef struct HvQueryPool {
+    HvBase base;
     uint32_t n;
-    Query queries[];
-} QueryPool;
-HANDLE(QueryPool, VkQueryPool)
+    HvQuery queries[];
+} HvQueryPool;
+HANDLE(HvQueryPool, VkQueryPool)
 
 #endif

@@ -222,7 +222,7 @@ static SpvModule *pipelined(Loop *l, int32_t queues, uint32_t *ahead)
 {
     static const char tool[] = HEDDLE_TOOLCHAIN "/bin/spirv-val";
     char path[] = "/tmp/heddle-wait-queues-XXXXXX", command[600];
-    AheadReport report = { .arena = &l->arena };
+    PassAheadReport report = { .arena = &l->arena };
     PassOptions o = { .fuse_steps = 1, .optimise = true, .ahead = &report };
     SpvEntryPoint entry;
     size_t size;

@@ -18,7 +18,7 @@ typedef struct Case {
     const char *file;
     bool floats;                /* what the buffers hold: small numbers as float or as uint */
     uint32_t groups[2], push[4];
-    SpecValue spec[4];
+    SpvSpecValue spec[4];
     uint32_t n_spec;
 } Case;
 
@@ -57,13 +57,13 @@ static void fill(Compare *c)
 static bool interpret(Compare *c, Arena *a, SpvModule *m, bool specialised, uint8_t *buffers)
 {
     RefBinding bindings[N_BUFFERS];
-    SpecValue spec[4];
+    SpvSpecValue spec[4];
     RefResult result;
     memcpy(buffers, c->start, (size_t)N_BUFFERS * BYTES);
     for (uint32_t n = 0; n < N_BUFFERS; n++)
         bindings[n] = (RefBinding){ .binding = n, .base = buffers + n * BYTES, .size = BYTES };
     for (uint32_t n = 0; n < c->k->n_spec; n++)
-        spec[n] = (SpecValue){ c->k->spec[n].id, c->k->spec[n].bits };
+        spec[n] = (SpvSpecValue){ c->k->spec[n].id, c->k->spec[n].bits };
     RefDispatch d = { .bindings = bindings,
                       .n_bindings = N_BUFFERS,
                       .spec = spec,

@@ -18,7 +18,7 @@
 /* AMX takes whole 16 x 16 tiles of C and 64 bytes of k at a time, A as it lies. */
 static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
 {
-    Comp operand = e->operand == GEMM_AS_IT_LIES ? (Comp)s->a : (Comp)e->operand;
+    IrComp operand = e->operand == GEMM_AS_IT_LIES ? (IrComp)s->a : (IrComp)e->operand;
     uint32_t bytes = comp_bytes(operand);
     return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0 &&
            s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;

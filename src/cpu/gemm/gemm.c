@@ -44,9 +44,10 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
 static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
 {
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s", comp_name((Comp)s->a),
-             comp_name((Comp)s->b), comp_name((Comp)s->c), s->M, s->N, s->K, s->rows, s->cols,
-             s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "", s->c_col ? "_ct" : "",
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
+             comp_name((IrComp)s->a), comp_name((IrComp)s->b), comp_name((IrComp)s->c), s->M, s->N,
+             s->K, s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
+             s->c_col ? "_ct" : "",
              s->c_other_sign ? "_sat_mixed"
              : s->saturate   ? "_sat"
                              : "",
@@ -118,7 +119,7 @@ static uint32_t kernel_for(Gemm *g, const GemmShape *s)
     for (uint32_t i = 0; i < g->kernels.len; i++)
         if (!memcmp(&g->kernels.data[i].key, s, sizeof(*s)))
             return i;
-    Kernel k = { *s, emit_function(g, s) };
+    GemmKernel k = { *s, emit_function(g, s) };
     vec_push(g->arena, &g->kernels, k);
     return (uint32_t)g->kernels.len - 1;
 }
@@ -144,11 +145,11 @@ static void append(Table *t, LLVMValueRef x)
 }
 
 /* A grid of views, or its transpose. */
-static void append_views(Table *t, const TileView *v, uint32_t rows, uint32_t cols, bool transposed)
+static void append_views(Table *t, const GemmView *v, uint32_t rows, uint32_t cols, bool transposed)
 {
     uint32_t n = rows * cols;
     for (uint32_t i = 0; i < n; i++) {
-        const TileView *x = &v[transposed ? i % rows * cols + i / rows : i];
+        const GemmView *x = &v[transposed ? i % rows * cols + i / rows : i];
         append(t, x->ptr);
         append(t, x->stride);
     }

@@ -16,9 +16,9 @@
 
 /* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
  * the next. */
-typedef struct TileView {
+typedef struct GemmView {
     LLVMValueRef ptr, stride;
-} TileView;
+} GemmView;
 
 typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     uint16_t M, N, K;           /* one tile */
@@ -53,7 +53,7 @@ uint32_t gemm_panel_entries(const GemmShape *s);
 /* One call of a kernel. */
 typedef struct GemmCall {
     GemmShape shape;
-    const TileView *a, *b, *c; /* rows x steps, steps x cols, rows x cols */
+    const GemmView *a, *b, *c; /* rows x steps, steps x cols, rows x cols */
     LLVMValueRef table, scratch;
     LLVMValueRef cold; /* i1: A and B are likely in no near cache */
     /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not

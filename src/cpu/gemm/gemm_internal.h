@@ -62,11 +62,11 @@ struct GemmPlan {
     const CpuTuning *tuning;
     bool flip_a; /* A's bytes are biased by 128 to the other signedness */
     bool pack_a, pack_b;
-    Comp compute;              /* type of the products' sums */
-    Comp operand_a, operand_b; /* of the elements in a unit */
-    uint32_t unit;             /* bytes of one unit of A or of a lane of B */
-    uint32_t lanes;            /* of a vector */
-    uint32_t n_vectors;        /* in a row of the panel */
+    IrComp compute;              /* type of the products' sums */
+    IrComp operand_a, operand_b; /* of the elements in a unit */
+    uint32_t unit;               /* bytes of one unit of A or of a lane of B */
+    uint32_t lanes;              /* of a vector */
+    uint32_t n_vectors;          /* in a row of the panel */
     uint32_t max_pieces;
     GemmPiece *pieces; /* n_vectors x max_pieces, width 0 ends */
     uint32_t block_rows, block_vectors;
@@ -89,17 +89,17 @@ uint32_t gemm_n_b(const GemmShape *s);
 
 /* ---- ir.c ------------------------------------------------------------------------------------ */
 
-typedef struct Kernel {
+typedef struct GemmKernel {
     GemmShape key;
     LLVMValueRef fn;
-} Kernel;
+} GemmKernel;
 
 struct Gemm {
     Arena *arena;
     LLVMModuleRef module;
     LLVMContextRef cx;
     const CpuTarget *target;
-    VEC(Kernel) kernels;
+    VEC(GemmKernel) kernels;
     bool tiles; /* one of them works on tile registers */
 };
 
@@ -170,10 +170,10 @@ LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const Gem
 LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);
 
 /* Entry `index` (a pair) of the table's section that begins at pair `base`. */
-TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index);
-TileView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step);
-TileView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
-TileView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
+GemmView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index);
+GemmView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step);
+GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
+GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
 
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 

@@ -108,31 +108,31 @@ LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
     return moved(g, v, g->more_vectors, gemm_vectors_apart(g->p));
 }
 
-TileView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)
+GemmView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)
 {
     LLVMValueRef p = at(g, g->table, mul(g, add(g, index, k64(g, base)), k64(g, 16)));
-    TileView v = { ir_load(g->b, g->ptr, p, 8), NULL };
+    GemmView v = { ir_load(g->b, g->ptr, p, 8), NULL };
     v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
     return v;
 }
 
-TileView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step)
+GemmView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step)
 {
     return gemm_table_at(g, 0, add(g, mul(g, row, k64(g, g->p->s.steps)), step));
 }
 
-TileView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col)
+GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col)
 {
     return gemm_table_at(g, gemm_n_a(&g->p->s), add(g, mul(g, step, k64(g, g->p->s.cols)), col));
 }
 
-TileView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
+GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
 {
     const GemmShape *s = &g->p->s;
     LLVMValueRef index = add(g, mul(g, row, k64(g, s->cols)), col);
-    TileView v = gemm_table_at(g, gemm_n_a(s) + gemm_n_b(s), index);
+    GemmView v = gemm_table_at(g, gemm_n_a(s) + gemm_n_b(s), index);
     if (s->c_dense)
-        v.stride = k64(g, (uint64_t)s->N * comp_bytes((Comp)s->c));
+        v.stride = k64(g, (uint64_t)s->N * comp_bytes((IrComp)s->c));
     return v;
 }
 

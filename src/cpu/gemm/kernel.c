@@ -13,16 +13,16 @@ typedef struct RegisterBlock {
 
 static LLVMValueRef c_address(GemmGen *g, const RegisterBlock *k, uint32_t r, const GemmPiece *pc)
 {
-    TileView t = gemm_c_tile(g, k->tile, gemm_piece_tile(g, pc));
+    GemmView t = gemm_c_tile(g, k->tile, gemm_piece_tile(g, pc));
     LLVMValueRef row = mul(g, add(g, k->row, k64(g, r)), t.stride);
-    return at(g, at(g, t.ptr, row), gemm_piece_column(g, pc, comp_bytes((Comp)g->p->s.c)));
+    return at(g, at(g, t.ptr, row), gemm_piece_column(g, pc, comp_bytes((IrComp)g->p->s.c)));
 }
 
 /* C in the type of the sums. */
 static LLVMValueRef load_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v)
 {
     const GemmPlan *p = g->p;
-    Comp c = (Comp)p->s.c;
+    IrComp c = (IrComp)p->s.c;
     LLVMValueRef out = LLVMConstNull(LLVMVectorType(comp_type(g->cx, c), p->lanes));
     for (uint32_t i = 0; i < p->max_pieces; i++) {
         const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
@@ -38,7 +38,7 @@ static LLVMValueRef load_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint3
 static void store_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
 {
     const GemmPlan *p = g->p;
-    Comp c = (Comp)p->s.c;
+    IrComp c = (IrComp)p->s.c;
     x = arith_convert(g->b, x, p->compute, c, ROUND_NEAREST, false);
     for (uint32_t i = 0; i < p->max_pieces; i++) {
         const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
@@ -62,7 +62,7 @@ static LLVMValueRef first_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, ui
 static void last_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
 {
     if (g->p->s.saturate)
-        x = arith_add_saturating(g->b, x, load_c(g, k, r, v), comp_is_signed((Comp)g->p->s.c),
+        x = arith_add_saturating(g->b, x, load_c(g, k, r, v), comp_is_signed((IrComp)g->p->s.c),
                                  g->p->s.c_other_sign);
     store_c(g, k, r, v, x);
 }
@@ -85,9 +85,9 @@ static void operand_a(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Ope
         base = at(g, gemm_packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o->a_unit));
         row = add(g, row, mul(g, k->tile, k64(g, s->M)));
     } else {
-        TileView t = gemm_a_tile(g, k->tile, step);
+        GemmView t = gemm_a_tile(g, k->tile, step);
         base = t.ptr;
-        a_row = s->a_col ? k64(g, comp_bytes((Comp)s->a)) : t.stride;
+        a_row = s->a_col ? k64(g, comp_bytes((IrComp)s->a)) : t.stride;
         o->a_unit = s->a_col ? t.stride : k64(g, p->unit);
     }
     base = at(g, base, mul(g, row, a_row));
@@ -108,7 +108,7 @@ static void operand_b(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Ope
             o->b_unit = k64(g, gemm_row_bytes(p));
         } else {
             const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces];
-            TileView t = gemm_b_tile(g, step, gemm_piece_tile(g, pc));
+            GemmView t = gemm_b_tile(g, step, gemm_piece_tile(g, pc));
             o->b[v] = at(g, t.ptr, gemm_piece_column(g, pc, p->unit));
             o->b_unit = t.stride;
         }
@@ -150,7 +150,7 @@ static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
     const GemmPlan *p = g->p;
     LLVMValueRef a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
     LLVMValueRef b[MOST_VECTORS];
-    uint32_t a_align = p->pack_a ? p->unit : comp_bytes((Comp)p->s.a);
+    uint32_t a_align = p->pack_a ? p->unit : comp_bytes((IrComp)p->s.a);
     for (uint32_t v = 0; v < k->n; v++)
         b[v] = ir_load(g->b, g->vector, at(g, o->b[v], b_offset), p->unit);
     for (uint32_t r = 0; r < k->rows; r++) {
@@ -223,12 +223,12 @@ static LLVMValueRef is_followed(GemmGen *g, bool of_b, LLVMValueRef step, uint32
 {
     const GemmShape *s = &g->p->s;
     LLVMValueRef next = add(g, step, k64(g, 1));
-    TileView t = of_b ? gemm_b_tile(g, step, k64(g, i)) : gemm_a_tile(g, k64(g, i), step);
-    TileView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
+    GemmView t = of_b ? gemm_b_tile(g, step, k64(g, i)) : gemm_a_tile(g, k64(g, i), step);
+    GemmView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
     bool by_stride = of_b ? !s->b_col : s->a_col;
     LLVMValueRef apart = by_stride
                              ? mul(g, t.stride, k64(g, s->K))
-                             : k64(g, (uint64_t)s->K * comp_bytes((Comp)(of_b ? s->b : s->a)));
+                             : k64(g, (uint64_t)s->K * comp_bytes((IrComp)(of_b ? s->b : s->a)));
     LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, u.ptr, at(g, t.ptr, apart), "");
     LLVMValueRef pitch = LLVMBuildICmp(g->b, LLVMIntEQ, u.stride, t.stride, "");
     return LLVMBuildAnd(g->b, same, pitch, "");
@@ -238,7 +238,7 @@ LLVMValueRef gemm_steps_contiguous(GemmGen *g)
 {
     const GemmPlan *p = g->p;
     const GemmShape *s = &p->s;
-    bool in_place_a = !p->pack_a || (!p->engine->product && p->operand_a == (Comp)s->a);
+    bool in_place_a = !p->pack_a || (!p->engine->product && p->operand_a == (IrComp)s->a);
     if (s->steps == 1 || (!in_place_a && p->pack_b))
         return LLVMConstInt(g->i1, 1, false);
     LLVMValueRef all = LLVMConstInt(g->i1, 1, false);

@@ -22,11 +22,11 @@ LLVMValueRef gemm_packed_a(GemmGen *g)
 
 /* An operand: what lies in memory, and what the engine takes. */
 typedef struct Source {
-    Comp lies, operand;
+    IrComp lies, operand;
 } Source;
 
-static Source source_a(const GemmPlan *p) { return (Source){ (Comp)p->s.a, p->operand_a }; }
-static Source source_b(const GemmPlan *p) { return (Source){ (Comp)p->s.b, p->operand_b }; }
+static Source source_a(const GemmPlan *p) { return (Source){ (IrComp)p->s.a, p->operand_a }; }
+static Source source_b(const GemmPlan *p) { return (Source){ (IrComp)p->s.b, p->operand_b }; }
 
 static uint32_t unit_bytes(const GemmPlan *p, Source s)
 {
@@ -101,7 +101,7 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
 /* ---- B --------------------------------------------------------------------------------------- */
 
 /* One vector of a row-major B's unit row. */
-static LLVMValueRef b_vector(GemmGen *g, const GemmPiece *pieces, const TileView *tiles,
+static LLVMValueRef b_vector(GemmGen *g, const GemmPiece *pieces, const GemmView *tiles,
                              LLVMValueRef k)
 {
     const GemmPlan *p = g->p;
@@ -139,7 +139,7 @@ static void transpose4(GemmGen *g, LLVMValueRef v[4], LLVMValueRef out[4])
 
 /* Four panel rows at once from a column-major B: 4 units of each of `lanes` columns, transposed.
  * Each load brings 4 units of one column; rows g, g + 4, g + 8... share a vector (rule 10). */
-static void b_transposed4(GemmGen *g, const TileView *t, const GemmPiece *own, LLVMValueRef unit,
+static void b_transposed4(GemmGen *g, const GemmView *t, const GemmPiece *own, LLVMValueRef unit,
                           LLVMValueRef out[4])
 {
     Source s = source_b(g->p);
@@ -162,7 +162,7 @@ static void b_transposed4(GemmGen *g, const TileView *t, const GemmPiece *own, L
 }
 
 /* A column-major B that does not come in whole 4 x lanes blocks: unit by unit. */
-static LLVMValueRef b_gathered(GemmGen *g, const GemmPiece *pieces, const TileView *tiles,
+static LLVMValueRef b_gathered(GemmGen *g, const GemmPiece *pieces, const GemmView *tiles,
                                LLVMValueRef unit)
 {
     const GemmPlan *p = g->p;
@@ -206,7 +206,7 @@ static bool in_blocks(const GemmPlan *p)
            p->units % 4 == 0;
 }
 
-static void make_rows(GemmGen *g, const GemmPiece *own, const TileView *tiles, LLVMValueRef unit,
+static void make_rows(GemmGen *g, const GemmPiece *own, const GemmView *tiles, LLVMValueRef unit,
                       LLVMValueRef rows[4])
 {
     if (in_blocks(g->p))
@@ -228,7 +228,7 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
     for (uint32_t v = 0; v < n; v++)
         carry[v] = LLVMConstNull(g->vector);
     GemmLoop steps = gemm_loop_begin(g, carry, sums);
-    TileView tiles[MOST_VECTORS][MOST_LANES];
+    GemmView tiles[MOST_VECTORS][MOST_LANES];
     for (uint32_t v = 0; v < n; v++)
         for (uint32_t i = 0; i < p->max_pieces && pieces[v * p->max_pieces + i].width; i++) {
             const GemmPiece *pc = &pieces[v * p->max_pieces + i];
@@ -299,7 +299,7 @@ static LLVMValueRef flip(GemmGen *g, LLVMValueRef x, uint32_t n)
 }
 
 /* A tile's rows (or, column-major, its units) converted into scratch in the order they have. */
-static void pack_a_tile(GemmGen *g, const TileView *t, LLVMValueRef tile_row, LLVMValueRef step)
+static void pack_a_tile(GemmGen *g, const GemmView *t, LLVMValueRef tile_row, LLVMValueRef step)
 {
     const GemmPlan *p = g->p;
     Source s = source_a(p);
@@ -332,7 +332,7 @@ void gemm_pack_a(GemmGen *g)
         return;
     GemmLoop rows = gemm_loop_begin(g, &none, 0);
     GemmLoop steps = gemm_loop_begin(g, &none, 0);
-    TileView t = gemm_a_tile(g, rows.i, steps.i);
+    GemmView t = gemm_a_tile(g, rows.i, steps.i);
     pack_a_tile(g, &t, rows.i, steps.i);
     gemm_loop_end(g, &steps, 1, k64(g, g->p->s.steps), NULL);
     gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);

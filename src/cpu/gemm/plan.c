@@ -49,20 +49,20 @@ static void normalise(GemmPlan *p)
     s->c_col = false;
 }
 
-static Comp compute_type(const GemmPlan *p)
+static IrComp compute_type(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
     if (p->engine->compute != GEMM_COMPUTE)
-        return (Comp)p->engine->compute;
+        return (IrComp)p->engine->compute;
     if (!comp_is_float(s->c))
-        return (Comp)s->c;
+        return (IrComp)s->c;
     return s->a == COMP_F64 || s->b == COMP_F64 || s->c == COMP_F64 ? COMP_F64 : COMP_F32;
 }
 
-static Comp operand_type(const GemmPlan *p, Comp c)
+static IrComp operand_type(const GemmPlan *p, IrComp c)
 {
     uint8_t t = p->engine->operand;
-    return t == GEMM_AS_IT_LIES ? c : t == GEMM_COMPUTE ? p->compute : (Comp)t;
+    return t == GEMM_AS_IT_LIES ? c : t == GEMM_COMPUTE ? p->compute : (IrComp)t;
 }
 
 static void plan_engine(GemmPlan *p, const CpuTarget *t)
@@ -70,15 +70,15 @@ static void plan_engine(GemmPlan *p, const CpuTarget *t)
     const GemmShape *s = &p->s;
     p->engine = gemm_engine(s, t);
     p->compute = compute_type(p);
-    p->operand_a = operand_type(p, (Comp)s->a);
-    p->operand_b = operand_type(p, (Comp)s->b);
+    p->operand_a = operand_type(p, (IrComp)s->a);
+    p->operand_b = operand_type(p, (IrComp)s->b);
     p->flip_a = p->engine->mixed_signs && s->a == s->b;
     p->unit = p->engine->group * comp_bytes(p->operand_b);
     p->units = s->K / p->engine->group;
 }
 
 /* It needs no conversion. */
-static bool same_layout(Comp c, Comp operand)
+static bool same_layout(IrComp c, IrComp operand)
 {
     return c == operand ||
            (comp_bytes(c) == comp_bytes(operand) && !comp_is_float(c) && !comp_is_float(operand));
@@ -135,10 +135,10 @@ static void plan_block(GemmPlan *p)
 static bool packs_a(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
-    if (!same_layout((Comp)s->a, p->operand_a))
+    if (!same_layout((IrComp)s->a, p->operand_a))
         return true;
     if (!p->engine->product)
-        return s->K * comp_bytes((Comp)s->a) % 64 != 0;
+        return s->K * comp_bytes((IrComp)s->a) % 64 != 0;
     return p->flip_a || (s->a_col && p->engine->group > 1);
 }
 
@@ -147,7 +147,7 @@ static bool packs_b(const GemmPlan *p)
     const GemmShape *s = &p->s;
     bool whole = s->N % p->lanes == 0;
     bool once = (uint32_t)s->rows * s->M <= p->tuning->blocks_to_pack * p->block_rows;
-    return p->engine->group > 1 || s->b_col || !whole || !same_layout((Comp)s->b, p->operand_b) ||
+    return p->engine->group > 1 || s->b_col || !whole || !same_layout((IrComp)s->b, p->operand_b) ||
            !(s->b_near || once);
 }
 

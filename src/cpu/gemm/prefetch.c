@@ -14,12 +14,12 @@ enum { SECOND = 2, NEAREST = 3 };
 
 /* What a later call reads of one operand, as cache lines: of `apart` times `beside` tiles, those
  * beside one another share lines or continue them, as far as one can know. */
-typedef struct PrefetchLines {
+typedef struct MatPrefetch {
     uint32_t beside, beside_by, apart, apart_by; /* tiles; from one to the next in the table */
     uint32_t lines, each;                        /* of a tile; cache lines of one */
-} PrefetchLines;
+} MatPrefetch;
 
-static PrefetchLines lines_of(const GemmPlan *p, bool of_b)
+static MatPrefetch lines_of(const GemmPlan *p, bool of_b)
 {
     const GemmShape *s = &p->s;
     uint32_t line = p->tuning->line_bytes;
@@ -27,15 +27,15 @@ static PrefetchLines lines_of(const GemmPlan *p, bool of_b)
     bool wanted = of_b ? s->prefetch_b && !s->b_near : s->prefetch_a && !s->a_near;
     uint32_t outer = of_b ? s->steps : s->rows, inner = of_b ? s->cols : s->steps;
     uint32_t rows = of_b ? s->K : s->M, cols = of_b ? s->N : s->K;
-    uint32_t run = (col ? rows : cols) * comp_bytes((Comp)(of_b ? s->b : s->a));
-    PrefetchLines l = { .beside = inner,
-                        .beside_by = 1,
-                        .apart = outer,
-                        .apart_by = inner,
-                        .lines = wanted ? rows : 0,
-                        .each = (run + line - 1) / line };
+    uint32_t run = (col ? rows : cols) * comp_bytes((IrComp)(of_b ? s->b : s->a));
+    MatPrefetch l = { .beside = inner,
+                      .beside_by = 1,
+                      .apart = outer,
+                      .apart_by = inner,
+                      .lines = wanted ? rows : 0,
+                      .each = (run + line - 1) / line };
     if (col)
-        l = (PrefetchLines){ outer, inner, inner, 1, wanted ? cols : 0, l.each };
+        l = (MatPrefetch){ outer, inner, inner, 1, wanted ? cols : 0, l.each };
     for (; run * 2 <= line && l.beside % 2 == 0; run *= 2) {
         l.beside /= 2;
         l.beside_by *= 2;
@@ -43,14 +43,11 @@ static PrefetchLines lines_of(const GemmPlan *p, bool of_b)
     return l;
 }
 
-static uint32_t n_lines(const PrefetchLines *l)
-{
-    return l->beside * l->apart * l->lines * l->each;
-}
+static uint32_t n_lines(const MatPrefetch *l) { return l->beside * l->apart * l->lines * l->each; }
 
 uint32_t gemm_n_prefetches(const GemmPlan *p)
 {
-    PrefetchLines a = lines_of(p, false), b = lines_of(p, true);
+    MatPrefetch a = lines_of(p, false), b = lines_of(p, true);
     return n_lines(&a) + n_lines(&b);
 }
 
@@ -73,7 +70,7 @@ static void prefetch(GemmGen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
 static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first)
 {
     const GemmShape *s = &g->p->s;
-    PrefetchLines x = lines_of(g->p, of_b);
+    MatPrefetch x = lines_of(g->p, of_b);
     uint32_t n = x.beside * x.each, line = g->p->tuning->line_bytes;
     if (!x.lines)
         return;
@@ -82,7 +79,7 @@ static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first
     GemmLoop tiles = gemm_loop_begin(g, &none, 0);
     for (uint32_t i = 0; i < x.beside; i++) {
         LLVMValueRef entry = add(g, mul(g, tiles.i, k64(g, x.apart_by)), k64(g, i * x.beside_by));
-        TileView t = gemm_table_at(g, of_b ? gemm_n_a(s) : 0, entry);
+        GemmView t = gemm_table_at(g, of_b ? gemm_n_a(s) : 0, entry);
         LLVMValueRef start = add(g, LLVMBuildPtrToInt(g->b, t.ptr, g->i64, ""), ahead);
         for (uint32_t k = 0; k < x.each; k++) {
             LLVMValueRef lane = LLVMConstInt(g->i32, i * x.each + k, false);
@@ -102,7 +99,7 @@ static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first
 /* B first: a call packs all of it before it looks at A. */
 void gemm_list_prefetches(GemmGen *g)
 {
-    PrefetchLines of_b = lines_of(g->p, true);
+    MatPrefetch of_b = lines_of(g->p, true);
     list_lines(g, true, g->ahead_b, 0);
     list_lines(g, false, g->ahead_a, n_lines(&of_b));
 }
@@ -161,10 +158,10 @@ void gemm_prefetch_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row)
         return;
     LLVMBasicBlockRef go = when_cold(g);
     GemmLoop steps = gemm_loop_begin(g, &none, 0);
-    TileView t = gemm_a_tile(g, tile, steps.i);
+    GemmView t = gemm_a_tile(g, tile, steps.i);
     for (uint32_t r = 0; r < g->p->block_rows; r++)
         prefetch(g, at(g, t.ptr, mul(g, add(g, row, k64(g, r)), t.stride)),
-                 s->K * comp_bytes((Comp)s->a), NEAREST);
+                 s->K * comp_bytes((IrComp)s->a), NEAREST);
     gemm_loop_end(g, &steps, 1, k64(g, s->steps), NULL);
     end_cold(g, go);
 }
@@ -185,7 +182,7 @@ void gemm_prefetch_next_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row)
 void gemm_prefetch_a(GemmGen *g)
 {
     const GemmShape *s = &g->p->s;
-    uint32_t bytes = comp_bytes((Comp)s->a), lines = s->a_col ? s->K : s->M;
+    uint32_t bytes = comp_bytes((IrComp)s->a), lines = s->a_col ? s->K : s->M;
     uint32_t run = (s->a_col ? s->M : s->K) * bytes;
     LLVMValueRef none = NULL;
     if (g->p->pack_a || s->a_near || s->prefetch_a || prefetches_by_block(g->p))
@@ -193,7 +190,7 @@ void gemm_prefetch_a(GemmGen *g)
     LLVMBasicBlockRef go = when_cold(g);
     GemmLoop rows = gemm_loop_begin(g, &none, 0);
     GemmLoop steps = gemm_loop_begin(g, &none, 0);
-    TileView t = gemm_a_tile(g, rows.i, steps.i);
+    GemmView t = gemm_a_tile(g, rows.i, steps.i);
     GemmLoop l = gemm_loop_begin(g, &none, 0);
     prefetch(g, at(g, t.ptr, mul(g, l.i, t.stride)), run, NEAREST);
     gemm_loop_end(g, &l, 1, k64(g, lines), NULL);

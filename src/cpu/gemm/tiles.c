@@ -25,19 +25,19 @@ static void tile_move(GemmGen *g, const char *name, uint32_t tile, LLVMValueRef 
 /* i1: A is read where it lies. */
 static LLVMValueRef reads_in_place(GemmGen *g)
 {
-    bool converts = g->p->operand_a != (Comp)g->p->s.a;
+    bool converts = g->p->operand_a != (IrComp)g->p->s.a;
     return converts ? LLVMConstInt(g->i1, 0, false) : g->contiguous;
 }
 
 /* Sixteen rows of the grid, counted through: the address of their A at byte `k`, and its stride. */
-static TileView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
+static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
 {
     const GemmPlan *p = g->p;
     uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps;
     LLVMValueRef each = k64(g, p->s.M / 16), k16 = k64(g, 16), zero = k64(g, 0);
     LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k16);
     LLVMValueRef tile = LLVMBuildUDiv(g->b, q, each, "");
-    TileView v;
+    GemmView v;
     if (!p->pack_a) {
         LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, step_bytes), "");
         v = gemm_a_tile(g, tile, step);
@@ -54,11 +54,11 @@ static TileView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
     return v;
 }
 
-static TileView tile_c(GemmGen *g, LLVMValueRef q, uint32_t vector)
+static GemmView tile_c(GemmGen *g, LLVMValueRef q, uint32_t vector)
 {
     const GemmPiece *pc = &g->p->pieces[vector * g->p->max_pieces];
     LLVMValueRef each = k64(g, g->p->s.M / 16);
-    TileView v = gemm_c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
+    GemmView v = gemm_c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
     LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
     v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), gemm_piece_column(g, pc, 4));
     return v;
@@ -87,13 +87,13 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
     uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
     LLVMValueRef none = NULL;
     for (uint32_t i = 0; i < nr * nc; i++) {
-        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        GemmView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
         tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
     }
     GemmLoop k = gemm_loop_begin(g, &none, 0);
     prefetch_in_tiles(g, q, v, k.i);
     for (uint32_t r = 0; r < nr; r++) {
-        TileView a = tile_a(g, add(g, q, k64(g, r)), k.i);
+        GemmView a = tile_a(g, add(g, q, k64(g, r)), k.i);
         tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
     }
     /* 64 bytes of k are 16 units, that is 16 rows of the panel: one run of memory. */
@@ -107,7 +107,7 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
         tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
     gemm_loop_end(g, &k, 64, k64(g, bytes), NULL);
     for (uint32_t i = 0; i < nr * nc; i++) {
-        TileView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        GemmView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
         tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);
     }
 }

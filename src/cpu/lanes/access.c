@@ -96,7 +96,7 @@ static bool needs_loop(Emit *e, uint32_t bits, bool store)
     return e->W >= (store || lanes_of(e)->machine->vector_bits < 256 ? 32 : 64);
 }
 
-static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
+static LanesLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
 {
     Lanes *lanes = lanes_of(e);
     if (!lanes->addresses) {
@@ -106,7 +106,7 @@ static LaneLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
     LLVMBuildStore(e->b, address, lanes->addresses);
     LLVMBuildStore(e->b, values, lanes->values);
     bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
-    LaneLoop l = lane_loop_begin(e, all ? NULL : mask);
+    LanesLoop l = lane_loop_begin(e, all ? NULL : mask);
     *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, lanes->addresses, l.index), "");
     return l;
 }
@@ -115,7 +115,7 @@ static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LT element = LLVMGetElementType(type);
     LV from;
-    LaneLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
+    LanesLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
     LV x = ir_load(e->b, element, from, align);
     LLVMBuildStore(e->b, x, in_array(e, element, lanes_of(e)->values, l.index));
     lane_loop_end(e, &l);
@@ -126,7 +126,7 @@ static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LT element = LLVMGetElementType(LLVMTypeOf(v));
     LV to;
-    LaneLoop l = over_addresses(e, address, v, mask, &to);
+    LanesLoop l = over_addresses(e, address, v, mask, &to);
     LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, lanes_of(e)->values, l.index), "");
     ir_store(e->b, x, to, align);
     lane_loop_end(e, &l);
@@ -158,7 +158,7 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
     masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 1, align);
 }
 
-static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned align)
+static LV plain_load(Emit *e, const EmitPointer *p, LT type, LV address, unsigned align)
 {
     LV v = ir_load(e->b, type, address, align);
     if (p->volatile_)
@@ -166,7 +166,7 @@ static LV plain_load(Emit *e, const Pointer *p, LT type, LV address, unsigned al
     return v;
 }
 
-static void plain_store(Emit *e, const Pointer *p, LV v, LV address, unsigned align)
+static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigned align)
 {
     LV store = LLVMBuildStore(e->b, v, address);
     LLVMSetAlignment(store, align);
@@ -196,7 +196,7 @@ static LV to_memory(Emit *e, const SpvType *t, LV v)
     return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i8) : e->i8, "");
 }
 
-static unsigned alignment(Emit *e, const Pointer *p, const SpvType *t)
+static unsigned alignment(Emit *e, const EmitPointer *p, const SpvType *t)
 {
     uint32_t natural = emit_scalar_bytes(e, t);
     return p->align && p->align < natural ? p->align : natural;
@@ -217,7 +217,7 @@ static LV zeros(Emit *e)
     return g;
 }
 
-static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
+static LV load_same(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV address = address_of_part(e, p, part->byte, size);
@@ -227,7 +227,7 @@ static LV load_same(Emit *e, const Pointer *p, const AccessPart *part)
     return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
 }
 
-static void store_same(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+static void store_same(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV address = address_of_part(e, p, part->byte, size);
@@ -264,13 +264,13 @@ static LV concatenate(Emit *e, LV *v, uint32_t n)
 }
 
 /* The active lanes that are inside the buffer; NULL: all lanes. */
-static LV access_mask(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+static LV access_mask(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     LV inside = lanes_in_bounds(e, p, byte, size);
     return inside ? lanes_and(e, e->mask, inside) : e->mask;
 }
 
-static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
+static LV load_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     LT scalar = memory_type(e, part->type);
     uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
@@ -286,7 +286,7 @@ static LV load_groups(Emit *e, const Pointer *p, const AccessPart *part)
     return concatenate(e, piece, n);
 }
 
-static void store_groups(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
     uint32_t align = alignment(e, p, part->type);
@@ -301,7 +301,7 @@ static void store_groups(Emit *e, const Pointer *p, const AccessPart *part, LV v
 }
 
 /* Whether groups of lanes lie side by side, and are large enough for vectors. */
-static bool side_by_side(Emit *e, const Pointer *p, const AccessPart *part)
+static bool side_by_side(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     return p->lane_index && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base) &&
@@ -312,7 +312,7 @@ static bool side_by_side(Emit *e, const Pointer *p, const AccessPart *part)
 
 /* If the leaves of each lane lie side by side and so do the lanes: the number of scalars from one
  * lane's leaves to the next lane's. Else 0. */
-static uint32_t wide_stride(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
+static uint32_t wide_stride(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
         p->affine.group < e->W || p->affine.expected || address_checked(e, p))
@@ -341,7 +341,7 @@ static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
     return ir_shuffle(e->b, mask, none, lane, e->W * stride);
 }
 
-static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+static void load_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
                       uint32_t stride, LV *leaves)
 {
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
@@ -357,7 +357,7 @@ static void load_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     }
 }
 
-static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n,
+static void store_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
                        uint32_t stride, const LV *leaves)
 {
     LV piece[4];
@@ -380,27 +380,27 @@ static void store_wide(Emit *e, const Pointer *p, const AccessPart *part, uint32
 /* ---- one leaf -------------------------------------------------------------------------------- */
 
 /* Private memory at the same place for all lanes is one vector. */
-static bool lanes_in_order(const Pointer *p)
+static bool lanes_in_order(const EmitPointer *p)
 {
     return p->at.rule == LAYOUT_LANES && !p->lane_index;
 }
 
 /* One vector access for each group. With checks each lane is tested at an address of its own, which
  * differs from its place in the group if an index wraps: such a lane must be accessed there. */
-static bool in_groups(Emit *e, const Pointer *p, const AccessPart *part)
+static bool in_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     return side_by_side(e, p, part) && !p->affine.expected && !address_checked(e, p);
 }
 
 /* Whether the address is the same for all lanes of a group, and groups are large enough. */
-static bool same_in_groups(Emit *e, const Pointer *p)
+static bool same_in_groups(Emit *e, const EmitPointer *p)
 {
     return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
            !e->mask && !address_checked(e, p) && p->at.rule != LAYOUT_LANES &&
            !emit_is_lanes(p->base);
 }
 
-static LV load_same_in_groups(Emit *e, const Pointer *p, const AccessPart *part)
+static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
     LV *piece = NEW_ARRAY(e->arena, LV, n);
@@ -412,7 +412,7 @@ static LV load_same_in_groups(Emit *e, const Pointer *p, const AccessPart *part)
     return concatenate(e, piece, n);
 }
 
-static LV gather(Emit *e, const Pointer *p, const AccessPart *part)
+static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
@@ -421,7 +421,7 @@ static LV gather(Emit *e, const Pointer *p, const AccessPart *part)
                              alignment(e, p, part->type), mask ? mask : lanes_mask(e));
 }
 
-static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
@@ -429,7 +429,7 @@ static void scatter(Emit *e, const Pointer *p, const AccessPart *part, LV v)
                        mask ? mask : lanes_mask(e));
 }
 
-static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
+static LV load_part(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     if (lanes_same_address(p))
         return load_same(e, p, part);
@@ -445,7 +445,7 @@ static LV load_part(Emit *e, const Pointer *p, const AccessPart *part)
     return gather(e, p, part);
 }
 
-static void store_part(Emit *e, const Pointer *p, const AccessPart *part, LV v)
+static void store_part(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     if (lanes_same_address(p)) {
         store_same(e, p, part, v);
@@ -466,47 +466,47 @@ static void store_part(Emit *e, const Pointer *p, const AccessPart *part, LV v)
     }
 }
 
-LV access_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t)
+LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t)
 {
-    AccessPart part = { byte, t };
+    LanesPart part = { byte, t };
     return from_memory(e, t, load_part(e, p, &part));
 }
 
-void access_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v)
+void access_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v)
 {
-    AccessPart part = { byte, t };
+    LanesPart part = { byte, t };
     store_part(e, p, &part, to_memory(e, t, v));
 }
 
 /* ---- whole pointees -------------------------------------------------------------------------- */
 
-static void collect(Emit *e, const Layout *l, int64_t byte, AccessPart *part, uint32_t *n)
+static void collect(Emit *e, const EmitLayout *l, int64_t byte, LanesPart *part, uint32_t *n)
 {
     const SpvType *t = l->type;
     if (t->kind != SPV_VECTOR && t->kind != SPV_MATRIX && t->kind != SPV_ARRAY &&
         t->kind != SPV_STRUCT) {
         for (uint32_t k = 0, leaves = emit_n_leaves(e, t); k < leaves; k++)
-            part[(*n)++] = (AccessPart){ byte + (int64_t)emit_scalar_bytes(e, t) * k, t };
+            part[(*n)++] = (LanesPart){ byte + (int64_t)emit_scalar_bytes(e, t) * k, t };
         return;
     }
     for (uint32_t k = 0; k < t->count; k++) {
         uint64_t offset;
-        Layout sub = emit_layout_part(e, l, k, &offset);
+        EmitLayout sub = emit_layout_part(e, l, k, &offset);
         collect(e, &sub, byte + (int64_t)offset, part, n);
     }
 }
 
-AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n)
+LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
 {
     uint32_t parts = 0;
     *n = emit_n_leaves(e, p->at.type);
-    AccessPart *part = NEW_ARRAY(e->arena, AccessPart, *n + 1);
+    LanesPart *part = NEW_ARRAY(e->arena, LanesPart, *n + 1);
     if (*n)
         collect(e, &p->at, 0, part, &parts);
     return part;
 }
 
-static void load_parts(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, LV *leaves)
+static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
     if (stride)
@@ -515,7 +515,7 @@ static void load_parts(Emit *e, const Pointer *p, const AccessPart *part, uint32
         leaves[k] = load_part(e, p, &part[k]);
 }
 
-static void store_parts(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, LV *v)
+static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *v)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
     for (uint32_t k = 0; k < n; k++) {
@@ -531,16 +531,16 @@ static void store_parts(Emit *e, const Pointer *p, const AccessPart *part, uint3
 /* ---- two ways -------------------------------------------------------------------------------- */
 
 /* An access that is emitted twice, because its lanes most likely go on as expected
- * (Affine.expected), or are all inside. The first way relies on that, the second tests each
+ * (EmitAffine.expected), or are all inside. The first way relies on that, the second tests each
  * lane. */
 typedef struct Ways {
     LV test[2];
     uint32_t n; /* conditions of the first way; 0: there is one way only */
-    Pointer way[2];
+    EmitPointer way[2];
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
 
-static void expect_inside(Emit *e, Ways *w, const Pointer *p, const AccessPart *part, uint32_t n)
+static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     LV inside = address_all_inside(e, p, part, n);
     if (!inside)
@@ -565,7 +565,7 @@ static void narrow(Emit *e, Ways *w, uint32_t k)
     LLVMPositionBuilderAtEnd(e->b, w->begin[0]);
 }
 
-static Ways ways_begin(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
+static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     Ways w = { .way = { *p, *p } };
     if (!n)
@@ -576,7 +576,7 @@ static Ways ways_begin(Emit *e, const Pointer *p, const AccessPart *part, uint32
     if (p->affine.expected)
         w.test[w.n++] = p->affine.expected;
     w.way[0].affine.expected = NULL;
-    w.way[1].affine = (Affine){ .group = 1 };
+    w.way[1].affine = (EmitAffine){ .group = 1 };
     if (w.n) {
         w.done = emit_new_block(e, "access.done");
         w.begin[1] = emit_new_block(e, "access.apart");
@@ -599,14 +599,14 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
 
-void access_load(Emit *e, const Pointer *p, LV *leaves)
+void access_load(Emit *e, const EmitPointer *p, LV *leaves)
 {
     if (p->builtin) {
         emit_load_builtin(e, p, leaves);
         return;
     }
     uint32_t n, k = 0;
-    AccessPart *part = access_parts(e, p, &n);
+    LanesPart *part = access_parts(e, p, &n);
     LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
     Ways w = ways_begin(e, p, part, n);
     do
@@ -622,10 +622,10 @@ void access_load(Emit *e, const Pointer *p, LV *leaves)
     }
 }
 
-void access_store(Emit *e, const Pointer *p, const LV *leaves)
+void access_store(Emit *e, const EmitPointer *p, const LV *leaves)
 {
     uint32_t n, k = 0;
-    AccessPart *part = access_parts(e, p, &n);
+    LanesPart *part = access_parts(e, p, &n);
     LV *v = NEW_ARRAY(e->arena, LV, n + 1), *copy = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t l = 0; l < n; l++)
         v[l] = to_memory(e, part[l].type, leaves[l]);

@@ -14,7 +14,7 @@
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-bool lanes_same_address(const Pointer *p)
+bool lanes_same_address(const EmitPointer *p)
 {
     return !p->lane_index && p->at.rule != LAYOUT_LANES && !(p->base && emit_is_lanes(p->base));
 }
@@ -25,7 +25,7 @@ static LV gep(Emit *e, LT unit, LV base, LV index)
 }
 
 /* offset + constant + byte, times `scale`: i64 */
-static LV uniform_offset(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
+static LV uniform_offset(Emit *e, const EmitPointer *p, int64_t byte, int64_t scale)
 {
     uint64_t known = (uint64_t)p->constant + (uint64_t)byte;
     LV constant = ir_int(e->i64, (int64_t)(known * (uint64_t)scale));
@@ -35,7 +35,7 @@ static LV uniform_offset(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
     return LLVMBuildAdd(e->b, offset, constant, "");
 }
 
-LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale)
+LV address_uniform(Emit *e, const EmitPointer *p, int64_t byte, int64_t scale)
 {
     LV offset = uniform_offset(e, p, byte, scale);
     if (emit_is_lanes(p->base))
@@ -54,7 +54,7 @@ static LT scale_unit(Emit *e, int64_t scale, int64_t *factor)
     return LLVMIntTypeInContext(e->cx, (unsigned)unit * 8);
 }
 
-static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+static LV lanes_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     LV base = address_uniform(e, p, byte, e->W);
     LT unit = LLVMIntTypeInContext(e->cx, size * 8);
@@ -68,7 +68,7 @@ static LV lanes_address(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     return gep(e, unit, base, index);
 }
 
-LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV address_of_part(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     if (p->at.rule == LAYOUT_LANES)
         return lanes_address(e, p, byte, size);
@@ -85,7 +85,7 @@ LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
     return gep(e, unit, base, index);
 }
 
-LV address_offset(Emit *e, const Pointer *p, int64_t byte)
+LV address_offset(Emit *e, const EmitPointer *p, int64_t byte)
 {
     LV offset = uniform_offset(e, p, byte, 1);
     if (!p->lane_index)
@@ -98,10 +98,10 @@ LV address_offset(Emit *e, const Pointer *p, int64_t byte)
 
 /* ---- groups of lanes ------------------------------------------------------------------------- */
 
-int64_t address_lane_stride(const Pointer *p) { return p->affine.stride * p->lane_scale; }
+int64_t address_lane_stride(const EmitPointer *p) { return p->affine.stride * p->lane_scale; }
 
 /* The index of a group's first lane. */
-static LV group_index(Emit *e, const Pointer *p, uint32_t group)
+static LV group_index(Emit *e, const EmitPointer *p, uint32_t group)
 {
     LV index = group < AFFINE_GROUPS ? p->affine.first[group] : NULL;
     return index ? index
@@ -110,20 +110,20 @@ static LV group_index(Emit *e, const Pointer *p, uint32_t group)
 }
 
 /* The distance in bytes of a group's first lane from the uniform part of the address. */
-static LV group_offset(Emit *e, const Pointer *p, uint32_t group)
+static LV group_offset(Emit *e, const EmitPointer *p, uint32_t group)
 {
     LV index = emit_cast_index(e, group_index(e, p, group), e->i64);
     return LLVMBuildMul(e->b, index, ir_int(e->i64, p->lane_scale), "");
 }
 
-LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group)
+LV address_group(Emit *e, const EmitPointer *p, int64_t byte, uint32_t group)
 {
     return gep(e, e->i8, address_uniform(e, p, byte, 1), group_offset(e, p, group));
 }
 
 /* ---- lane by lane ---------------------------------------------------------------------------- */
 
-bool address_checked(Emit *e, const Pointer *p)
+bool address_checked(Emit *e, const EmitPointer *p)
 {
     bool wanted = e->robust || p->storage == SpvStorageClassImage;
     return wanted && p->limit && p->at.rule != LAYOUT_LANES;
@@ -143,7 +143,7 @@ typedef struct IndexRange {
     LV low, count;
 } IndexRange;
 
-static bool index_range_known(Emit *e, const Pointer *p)
+static bool index_range_known(Emit *e, const EmitPointer *p)
 {
     LT type = LLVMTypeOf(p->lane_index);
     type = emit_is_lanes(p->lane_index) ? LLVMGetElementType(type) : type;
@@ -165,7 +165,7 @@ static LV first_index(Emit *e, LV from, LV offset, int64_t scale, int64_t least,
 
 /* The range of indices whose neighbours, from `below` less to `above` more, must be inside and not
  * wrap either. */
-static IndexRange index_range_beside(Emit *e, const Pointer *p, int64_t byte, uint64_t size,
+static IndexRange index_range_beside(Emit *e, const EmitPointer *p, int64_t byte, uint64_t size,
                                      int64_t below, int64_t above)
 {
     LV offset = uniform_offset(e, p, byte, 1), end = end_offset(e, p->limit, size);
@@ -181,7 +181,7 @@ static IndexRange index_range_beside(Emit *e, const Pointer *p, int64_t byte, ui
                          LLVMBuildTrunc(e->b, count, e->i32, "") };
 }
 
-static IndexRange index_range(Emit *e, const Pointer *p, int64_t byte, uint64_t size)
+static IndexRange index_range(Emit *e, const EmitPointer *p, int64_t byte, uint64_t size)
 {
     int64_t at = p->constant + byte, scale = p->lane_scale, pad = (scale - at % scale) % scale;
     if (p->offset || at < 0 || at / scale >= INT32_MAX)
@@ -204,7 +204,7 @@ static LV index_in_range(Emit *e, const IndexRange *r, LV index)
     return LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, v[0], v[1], ""), v[2], "");
 }
 
-LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
+LV lanes_in_bounds(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     if (!address_checked(e, p))
         return NULL;
@@ -219,7 +219,7 @@ LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size)
 
 /* ---- all lanes ------------------------------------------------------------------------------- */
 
-LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most)
+LV address_firsts_within(Emit *e, const EmitAffine *a, int64_t least, int64_t most)
 {
     uint32_t n = a->group ? e->W / MIN(a->group, e->W) : UINT32_MAX;
     int64_t across = a->stride * (int64_t)(a->group - 1);
@@ -240,12 +240,12 @@ LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most)
 /* What an access with checks reaches: for each group of lanes, the bytes [low, high) from the
  * address of its first lane. */
 typedef struct Span {
-    const Pointer *p;
+    const EmitPointer *p;
     int64_t low, high;
 } Span;
 
 /* False if each lane must be tested, or if testing each is as cheap. */
-static bool span_of(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n, Span *s)
+static bool span_of(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, Span *s)
 {
     uint32_t group = MIN(p->affine.group, e->W);
     if (!n || !address_checked(e, p) || !p->lane_index || emit_is_lanes(p->base) ||
@@ -323,7 +323,8 @@ static LV largest(Emit *e, const Sum *sums, uint32_t n, LV low)
 
 /* Whether the least and the largest index are inside, and with them all that lie between: the range
  * from low to high around them is inside, and no index in it wraps. */
-static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t low, int64_t high)
+static LV index_inside(Emit *e, EmitPointer *p, const Sum *sums, uint32_t n, int64_t low,
+                       int64_t high)
 {
     if (p->offset || low < 0) {
         int64_t below = MAX(-low, 0) / p->lane_scale + 1, above = MAX(high, 0) / p->lane_scale + 1;
@@ -343,7 +344,7 @@ static LV index_inside(Emit *e, Pointer *p, const Sum *sums, uint32_t n, int64_t
  * Their pointers share buffer, offset and scale. */
 static LV spans_inside(Emit *e, const Span *s, uint32_t n)
 {
-    Pointer p = *s->p;
+    EmitPointer p = *s->p;
     int64_t low = s->low, high = s->high, room = 0;
     bool by_index = index_range_known(e, &p);
     Sum *sums = NEW_ARRAY(e->arena, Sum, n * AFFINE_GROUPS);
@@ -364,7 +365,7 @@ static LV spans_inside(Emit *e, const Span *s, uint32_t n)
     return LLVMBuildICmp(e->b, LLVMIntULT, largest(e, sums, n_sums, start), end, "");
 }
 
-LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n)
+LV address_all_inside(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     Span s;
     if (!span_of(e, p, part, n, &s))
@@ -375,21 +376,21 @@ LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_
     return p->straight ? LLVMBuildAnd(e->b, inside, p->straight, "") : inside;
 }
 
-void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test)
+void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test)
 {
     Span *spans = NEW_ARRAY(e->arena, Span, n + 1), *like = NEW_ARRAY(e->arena, Span, n + 1);
     uint32_t n_spans = 0, parts;
     for (uint32_t k = 0; k < n; k++) {
         if (!p[k].limit || !p[k].at.type)
             continue;
-        const AccessPart *part = access_parts(e, &p[k], &parts);
+        const LanesPart *part = access_parts(e, &p[k], &parts);
         n_spans += span_of(e, &p[k], part, parts, &spans[n_spans]) && index_range_known(e, &p[k]);
     }
     for (uint32_t k = 0; k < n_spans; k++) {
-        const Pointer *a = spans[k].p;
+        const EmitPointer *a = spans[k].p;
         uint32_t m = 0;
         for (uint32_t j = k; j < n_spans && !test[a - p]; j++) {
-            const Pointer *b = spans[j].p;
+            const EmitPointer *b = spans[j].p;
             if (b->limit == a->limit && b->offset == a->offset && b->lane_scale == a->lane_scale)
                 like[m++] = spans[j];
         }

@@ -16,11 +16,14 @@
 
 /* The scalars of an Affine, by number. */
 enum { SCALARS = AFFINE_GROUPS + 1 };
-static LV *scalar(Affine *a, uint32_t k) { return k < AFFINE_GROUPS ? &a->first[k] : &a->expected; }
-
-void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a)
+static LV *scalar(EmitAffine *a, uint32_t k)
 {
-    Affine from = *a;
+    return k < AFFINE_GROUPS ? &a->first[k] : &a->expected;
+}
+
+void affine_store(Emit *e, LanesSlots *slots, uint32_t home, const EmitAffine *a)
+{
+    EmitAffine from = *a;
     for (uint32_t k = 0; k < SCALARS; k++) {
         LV v = *scalar(&from, k);
         if (v && !slots->of[k])
@@ -30,7 +33,7 @@ void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a)
     }
 }
 
-Affine affine_load(Emit *e, const AffineSlots *slots, Affine a)
+EmitAffine affine_load(Emit *e, const LanesSlots *slots, EmitAffine a)
 {
     for (uint32_t k = 0; k < SCALARS; k++)
         if (slots->of[k])
@@ -39,7 +42,7 @@ Affine affine_load(Emit *e, const AffineSlots *slots, Affine a)
 }
 
 /* Makes the groups smaller. The first lanes of the new groups lie within the larger ones. */
-static void regroup(Emit *e, Affine *a, uint32_t group)
+static void regroup(Emit *e, EmitAffine *a, uint32_t group)
 {
     LV first[AFFINE_GROUPS] = { 0 };
     if (group >= a->group)
@@ -54,7 +57,7 @@ static void regroup(Emit *e, Affine *a, uint32_t group)
     a->group = group;
 }
 
-Affine affine_join(Emit *e, Affine *a, Affine *b)
+EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b)
 {
     /* 0 if a value has no affine form at all, after an error */
     uint32_t group = MAX(MIN(a->group, b->group), 1);
@@ -63,7 +66,7 @@ Affine affine_join(Emit *e, Affine *a, Affine *b)
     LV expected = a->expected ? a->expected : b->expected;
     if (a->expected && b->expected && a->expected != b->expected)
         expected = LLVMBuildAnd(e->b, a->expected, b->expected, "");
-    return (Affine){ .group = group, .expected = expected };
+    return (EmitAffine){ .group = group, .expected = expected };
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -102,9 +105,9 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
 
 /* first + lane, divided by 2^bits or reduced modulo it. In aligned runs with the same quotient the
  * remainder keeps counting. */
-static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
+static EmitAffine affine_split(Emit *e, EmitAffine a, uint32_t bits, bool quotient)
 {
-    static const Affine none = { .group = 1 };
+    static const EmitAffine none = { .group = 1 };
     uint64_t run = bits < 32 ? (uint64_t)1 << bits : 0;
     if (a.stride != 1 || !a.first[0] || !run)
         return none;
@@ -114,7 +117,7 @@ static Affine affine_split(Emit *e, Affine a, uint32_t bits, bool quotient)
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
         if (MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first[k], 8), 31))
             return none;
-    Affine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
+    EmitAffine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
     regroup(e, &a, r.group);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
         r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], ir_int(type, bits), "")
@@ -141,9 +144,9 @@ static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
     return true;
 }
 
-static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
+static EmitAffine affine_binary(Emit *e, uint16_t op, EmitAffine a, EmitAffine b)
 {
-    static const Affine none = { .group = 1 };
+    static const EmitAffine none = { .group = 1 };
     LV amount = b.group == e->W && !b.stride ? b.first[0] : NULL;
     LLVMOpcode scalar_op = LLVMAdd;
     int64_t stride = a.stride + b.stride, factor = 0;
@@ -176,16 +179,16 @@ static Affine affine_binary(Emit *e, uint16_t op, Affine a, Affine b)
                    ? affine_split(e, a, bits, quotient)
                    : none;
     }
-    Affine r = affine_join(e, &a, &b);
+    EmitAffine r = affine_join(e, &a, &b);
     r.stride = stride;
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k] && b.first[k]; k++)
         r.first[k] = LLVMBuildBinOp(e->b, scalar_op, a.first[k], b.first[k], "");
     return fits(stride) ? r : none;
 }
 
-static Affine affine_unary(Emit *e, const SpvInst *i, Affine a, LT from, LT type)
+static EmitAffine affine_unary(Emit *e, const SpvInst *i, EmitAffine a, LT from, LT type)
 {
-    static const Affine none = { .group = 1 };
+    static const EmitAffine none = { .group = 1 };
     unsigned bits = LLVMGetIntTypeWidth(from), to = LLVMGetIntTypeWidth(type);
     switch (i->op) {
     case SpvOpCopyObject: return a;
@@ -226,11 +229,11 @@ static bool sign_extends(Emit *e, const SpvInst *i, SpvId *x, int64_t *by, int64
     return true;
 }
 
-static Affine affine_extended(Emit *e, Affine a, int64_t by, int64_t factor, LT type)
+static EmitAffine affine_extended(Emit *e, EmitAffine a, int64_t by, int64_t factor, LT type)
 {
     if (LLVMGetIntTypeWidth(type) != 64 || !fits(a.stride * factor) || a.group < 2 ||
         e->entry->model != SpvExecutionModelKernel)
-        return (Affine){ .group = 1 };
+        return (EmitAffine){ .group = 1 };
     a.stride *= factor;
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
         LV high = LLVMBuildShl(e->b, a.first[k], ir_int(type, 32), "");
@@ -287,11 +290,11 @@ static uint32_t bound_of(const SpvInst *i)
 }
 
 /* The same bound, applied to the first lanes of the groups. */
-static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
+static EmitAffine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
 {
-    Affine r = emit_affine(e, emit_value(e, spv_operand(i, 2)), k);
+    EmitAffine r = emit_affine(e, emit_value(e, spv_operand(i, 2)), k);
     for (uint32_t o = 3; o < spv_n_operands(i); o++) {
-        Affine a = r, b = emit_affine(e, emit_value(e, spv_operand(i, o)), k);
+        EmitAffine a = r, b = emit_affine(e, emit_value(e, spv_operand(i, o)), k);
         r = affine_join(e, &a, &b);
         for (uint32_t g = 0; g < AFFINE_GROUPS && a.first[g] && b.first[g]; g++) {
             LV args[2] = { a.first[g], b.first[g] };
@@ -304,22 +307,22 @@ static Affine affine_bound(Emit *e, const SpvInst *i, uint32_t row, uint32_t k)
 
 /* Takes the result to be the operand that counts up, if the others are the same for the lanes of a
  * group. */
-static Affine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
+static EmitAffine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result)
 {
-    Affine r = { .group = 1 };
+    EmitAffine r = { .group = 1 };
     LV counting = NULL;
     for (uint32_t o = i->op == SpvOpSelect ? 1 : 2; o < spv_n_operands(i); o++) {
-        const Value *v = emit_value(e, spv_operand(i, o));
-        Affine a = emit_affine(e, v, k);
+        const EmitValue *v = emit_value(e, spv_operand(i, o));
+        EmitAffine a = emit_affine(e, v, k);
         if (a.group == 1 || (a.stride && counting))
-            return (Affine){ .group = 1 };
+            return (EmitAffine){ .group = 1 };
         if (!a.stride)
             continue;
         r = a;
         counting = v->leaf[k];
     }
     if (!counting || !r.first[0])
-        return (Affine){ .group = 1 };
+        return (EmitAffine){ .group = 1 };
     LV other = lanes_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
     LV is = LLVMBuildNot(e->b, lanes_any(e, other), "");
     r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, is, "") : is;
@@ -353,10 +356,10 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
         const SpvType *t = spv_type_of(e->module, i->words[at[o]]);
         if (!t || emit_has_matrix(t))
             return 1;
-        const Value *v = emit_value(e, i->words[at[o]]);
+        const EmitValue *v = emit_value(e, i->words[at[o]]);
         if (v->pointer || (v->n != n && v->n != 1))
             return 1;
-        Affine a = emit_affine(e, v, v->n == 1 ? 0 : k);
+        EmitAffine a = emit_affine(e, v, v->n == 1 ? 0 : k);
         if (a.stride || a.expected)
             return 1;
         group = MIN(group, a.group);
@@ -364,9 +367,9 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
     return operands ? group : 1;
 }
 
-static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t k)
+static EmitAffine affine_integer(Emit *e, const SpvInst *i, const EmitValue *v, uint32_t k)
 {
-    static const Affine none = { .group = 1 };
+    static const EmitAffine none = { .group = 1 };
     SpvId x;
     int64_t by, factor;
     if (v->n == 1 && sign_extends(e, i, &x, &by, &factor))
@@ -374,8 +377,8 @@ static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t
                                emit_scalar_type(e, emit_leaf_type(e, v->type, k)));
     if (!is_unary(i->op) && !is_binary(i->op))
         return none;
-    const Value *a = emit_value(e, spv_operand(i, 0));
-    const Value *b = is_unary(i->op) ? a : emit_value(e, spv_operand(i, 1));
+    const EmitValue *a = emit_value(e, spv_operand(i, 0));
+    const EmitValue *b = is_unary(i->op) ? a : emit_value(e, spv_operand(i, 1));
     if (a->n != v->n || b->n != v->n)
         return none;
     if (is_binary(i->op))
@@ -389,7 +392,7 @@ static Affine affine_integer(Emit *e, const SpvInst *i, const Value *v, uint32_t
 }
 
 /* All lanes of a value that is the same within groups. */
-static LV spread(Emit *e, const Affine *a)
+static LV spread(Emit *e, const EmitAffine *a)
 {
     uint32_t n = e->W / a->group;
     LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(a->first[0]), n));
@@ -403,43 +406,44 @@ static LV spread(Emit *e, const Affine *a)
 
 /* A value that is the same within few large groups is computed by scalars, as it is likely to
  * become an address. */
-static Affine same_in_groups(Emit *e, const SpvInst *i, Value *v, uint32_t k, uint32_t group)
+static EmitAffine same_in_groups(Emit *e, const SpvInst *i, EmitValue *v, uint32_t k,
+                                 uint32_t group)
 {
     uint32_t n = e->W / group, row = bound_of(i);
-    Affine r = { .group = 1 };
+    EmitAffine r = { .group = 1 };
     if (emit_leaf_type(e, v->type, k)->kind == SPV_INT && n <= 4)
         r = row < COUNT_OF(bounds) ? affine_bound(e, i, row, k) : affine_integer(e, i, v, k);
     if (r.group == group && r.first[0] && !r.stride) {
         v->leaf[k] = spread(e, &r);
         return r;
     }
-    r = (Affine){ .group = group };
+    r = (EmitAffine){ .group = group };
     for (uint32_t g = 0; g < n && n <= AFFINE_GROUPS; g++)
         r.first[g] = LLVMBuildExtractElement(e->b, v->leaf[k], ir_int(e->i32, g * group), "");
     return r;
 }
 
-static Affine affine_leaf(Emit *e, const SpvInst *i, Value *v, uint32_t k)
+static EmitAffine affine_leaf(Emit *e, const SpvInst *i, EmitValue *v, uint32_t k)
 {
     uint32_t group = same_within(e, i, v->n, k);
     if (group > 1)
         return same_in_groups(e, i, v, k, group);
     if (emit_leaf_type(e, v->type, k)->kind != SPV_INT)
-        return (Affine){ .group = 1 };
+        return (EmitAffine){ .group = 1 };
     if (i->op == SpvOpSelect || bound_of(i) < COUNT_OF(bounds))
         return affine_choice(e, i, k, v->leaf[k]);
     return affine_integer(e, i, v, k);
 }
 
 /* What is known of the result of arithmetic. Composites set theirs with emit_set_affine. */
-void affine_result(Emit *e, const SpvInst *i, Value *v)
+void affine_result(Emit *e, const SpvInst *i, EmitValue *v)
 {
     if (!v->n || v->n > 4 || i->op == SpvOpPhi || v->type->kind == SPV_POINTER || !spv_is_pure(i))
         return;
     for (uint32_t k = 0; k < v->n; k++) {
         if (!emit_is_lanes(v->leaf[k]))
             continue;
-        Affine a = affine_leaf(e, i, v, k);
+        EmitAffine a = affine_leaf(e, i, v, k);
         if (a.group < 2)
             continue;
         if (a.group == e->W && a.first[0] && !a.stride && !a.expected) {
@@ -447,7 +451,7 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
             continue;
         }
         if (!v->affine) {
-            v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+            v->affine = NEW_ARRAY(e->arena, EmitAffine, v->n);
             for (uint32_t j = 0; j < v->n; j++)
                 v->affine[j].group = 1;
         }
@@ -455,5 +459,5 @@ void affine_result(Emit *e, const SpvInst *i, Value *v)
     }
     for (uint32_t k = 0; v->affine && k < v->n; k++)
         if (!emit_is_lanes(v->leaf[k]))
-            v->affine[k] = (Affine){ .first = { v->leaf[k] }, .group = e->W };
+            v->affine[k] = (EmitAffine){ .first = { v->leaf[k] }, .group = e->W };
 }

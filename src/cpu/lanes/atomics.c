@@ -13,7 +13,7 @@
 
 typedef struct Atomic {
     const SpvInst *i;
-    const Pointer *p;
+    const EmitPointer *p;
     int64_t byte; /* of the current leaf */
     LT type;
     uint32_t size;
@@ -95,7 +95,7 @@ static LV applied(Emit *e, const Row *row, LV old, LV value)
         return value;
     if (row->rmw == LLVMAtomicRMWBinOpSub)
         return LLVMBuildSub(e->b, old, value, "");
-    return combine(e, row->how < 0 ? COMBINE_FADD : (Combine)row->how, old, value);
+    return combine(e, row->how < 0 ? COMBINE_FADD : (EmitCombine)row->how, old, value);
 }
 
 static LV load(Emit *e, const Atomic *a, LV at)
@@ -189,7 +189,7 @@ static void every_lane(Emit *e, const Atomic *a, const Spilled *s)
 
 static void active_lanes(Emit *e, const Atomic *a, const Spilled *s)
 {
-    LaneLoop l = lane_loop_begin(e, a->mask);
+    LanesLoop l = lane_loop_begin(e, a->mask);
     LV old = one(e, a, lane_of(e, a->address, s->address, l.index),
                  lane_of(e, a->value, s->value, l.index),
                  lane_of(e, a->comparator, s->comparator, l.index));
@@ -211,10 +211,10 @@ static LV lane_by_lane(Emit *e, const Atomic *a)
         every_lane(e, a, &s);
     } else {
         LV some_not = lanes_any(e, LLVMBuildNot(e->b, a->mask, ""));
-        If all = if_begin(e, LLVMBuildNot(e->b, some_not, ""));
+        EmitIf all = if_begin(e, LLVMBuildNot(e->b, some_not, ""));
         every_lane(e, a, &s);
         if_end(e, &all);
-        If some = if_begin(e, some_not);
+        EmitIf some = if_begin(e, some_not);
         active_lanes(e, a, &s);
         if_end(e, &some);
     }
@@ -224,7 +224,7 @@ static LV lane_by_lane(Emit *e, const Atomic *a)
 /* All lanes at one address, combined. IDecrement and ISub subtract the sum of their operands. */
 static LV all_at_once(Emit *e, const Atomic *a, const Row *row)
 {
-    Combine how = (Combine)row->how;
+    EmitCombine how = (EmitCombine)row->how;
     LV sum = combine_reduce(e, how, a->value, a->mask);
     LV old = emit_lanes(e, one(e, a, a->address, sum, NULL));
     return applied(e, row, old, combine_scan(e, how, a->value, a->mask, false));
@@ -259,7 +259,7 @@ static LV guarded(Emit *e, Atomic *a)
     LT lanes = emit_lanes_type(e, a->type);
     LV result = emit_alloca(e, lanes, "old");
     LLVMBuildStore(e->b, LLVMConstNull(lanes), result);
-    If f = if_begin(e, inside);
+    EmitIf f = if_begin(e, inside);
     LV old = do_atomic(e, a);
     if (old)
         LLVMBuildStore(e->b, emit_lanes(e, old), result);

@@ -15,7 +15,7 @@
 
 typedef struct Part {
     LV v;
-    Affine affine;
+    EmitAffine affine;
 } Part;
 
 static LV env_u32(Emit *e, size_t offset) { return lanes_env(e, e->b, e->i32, offset); }
@@ -138,7 +138,7 @@ static void local_id(Emit *e, Part *id)
     while (group < e->W && x % (group * 2) == 0)
         group *= 2;
     for (uint32_t k = 0; k < 3; k++)
-        id[k].affine = (Affine){ .stride = k == 0 && x > 1, .group = group, .no_wrap = true };
+        id[k].affine = (EmitAffine){ .stride = k == 0 && x > 1, .group = group, .no_wrap = true };
     LV lanes[3];
     local_id_at(e, invocation(e).v, lanes);
     for (uint32_t g = 0; g < e->W / group && e->W / group <= AFFINE_GROUPS; g++) {
@@ -323,7 +323,7 @@ static Part widen(Emit *e, Part p, LT type)
     return p;
 }
 
-bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n)
+bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n)
 {
     const SpvType *t = spv_type(e->module, variable->type);
     uint32_t words;

@@ -24,7 +24,7 @@ typedef struct Instance {
     LV fn;
 } Instance;
 
-struct Called {
+struct LanesCalled {
     VEC(Instance) list;
 };
 
@@ -189,7 +189,7 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
+static const Instance *instance(Emit *e, SpvFunction *f, const LanesCall *c)
 {
     Lanes *lanes = lanes_of(e);
     Instance key = { .function = c->function, .masked = c->mask != NULL };
@@ -200,7 +200,7 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
         key.lanes[k / 64] |= (uint64_t)emit_is_lanes(c->arguments[k]) << k % 64;
     }
     if (!lanes->called)
-        lanes->called = NEW(e->arena, struct Called);
+        lanes->called = NEW(e->arena, struct LanesCalled);
     for (uint32_t k = 0; k < lanes->called->list.len; k++) {
         const Instance *x = &lanes->called->list.data[k];
         if (x->function == key.function && x->masked == key.masked &&
@@ -227,7 +227,7 @@ static const Instance *instance(Emit *e, SpvFunction *f, const ElementCall *c)
 }
 
 /* Whether the arguments have the types of the function's parameters. */
-static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
+static bool fits(Emit *e, const SpvFunction *f, const LanesCall *c)
 {
     uint32_t at = 0;
     for (const SpvInst *i = f->head.first; i; i = i->next) {
@@ -248,7 +248,7 @@ static bool fits(Emit *e, const SpvFunction *f, const ElementCall *c)
            emit_n_leaves(e, spv_type(e->module, f->def->type)) == c->n_results;
 }
 
-bool lanes_call(Emit *e, const ElementCall *c)
+bool lanes_call(Emit *e, const LanesCall *c)
 {
     SpvFunction *f = function_of(e->module, c->function);
     if (!f || !f->first || c->n_results > MOST_RESULTS || !fits(e, f, c)) {

@@ -25,7 +25,7 @@ static LV binary(Emit *e, const char *intrinsic, LV a, LV b)
     return ir_intrinsic(e->b, intrinsic, &e->i64, 1, args, 2);
 }
 
-static Side side_of(Emit *e, const Pointer *p)
+static Side side_of(Emit *e, const EmitPointer *p)
 {
     Side s = { .address = emit_address(e, p, 0, 1) };
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
@@ -91,7 +91,7 @@ static void copy(Emit *e, const Side *to, const Side *from, LV size)
 
 void copy_sized(Emit *e, const SpvInst *i)
 {
-    const Pointer *written = emit_pointer(e, spv_operand(i, 0));
+    const EmitPointer *written = emit_pointer(e, spv_operand(i, 0));
     Side to = side_of(e, written), from = side_of(e, emit_pointer(e, spv_operand(i, 1)));
     LV size = emit_leaf(e, spv_operand(i, 2), 0);
     emit_before_write(e, written);
@@ -103,7 +103,7 @@ void copy_sized(Emit *e, const SpvInst *i)
         copy(e, &to, &from, size);
         return;
     }
-    LaneLoop l = lane_loop_begin(e, e->mask);
+    LanesLoop l = lane_loop_begin(e, e->mask);
     Side to_one = side_of_lane(e, &to, l.index), from_one = side_of_lane(e, &from, l.index);
     copy(e, &to_one, &from_one, emit_lane(e, size, l.index));
     lane_loop_end(e, &l);

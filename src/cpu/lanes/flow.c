@@ -66,9 +66,9 @@ LV lanes_uniform(Emit *e, LV v) { return emit_lane(e, v, lanes_first(e)); }
 
 /* ---- loops over lanes ------------------------------------------------------------------------ */
 
-LaneLoop lane_loop_begin(Emit *e, LV mask)
+LanesLoop lane_loop_begin(Emit *e, LV mask)
 {
-    LaneLoop l = { 0 };
+    LanesLoop l = { 0 };
     LV bits = mask_bits(e, mask ? mask : all_lanes(e));
     LT type = LLVMTypeOf(bits);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
@@ -86,7 +86,7 @@ LaneLoop lane_loop_begin(Emit *e, LV mask)
     return l;
 }
 
-void lane_loop_end(Emit *e, LaneLoop *l)
+void lane_loop_end(Emit *e, LanesLoop *l)
 {
     LV one = ir_int(LLVMTypeOf(l->rest), 1);
     LV rest = LLVMBuildAnd(e->b, l->rest, LLVMBuildSub(e->b, l->rest, one, ""), "");
@@ -167,14 +167,14 @@ static bool counts_alike(Emit *e, const SpvInst *phi)
            same_step(e, phi, spv_operand(step, 0));
 }
 
-static PhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
+static FlowPhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
 {
-    PhiSlot *s = &flow_of(e)->phis[phi->id];
+    FlowPhiSlot *s = &flow_of(e)->phis[phi->id];
     if (s->slot)
         return s;
     s->home = flow_edges_home(e, e->cfg->position[phi->block->index], FLOW_NONE);
     s->n = emit_n_leaves(e, t);
-    s->slot = NEW_ARRAY(e->arena, Slot *, s->n + 1);
+    s->slot = NEW_ARRAY(e->arena, FlowSlot *, s->n + 1);
     for (uint32_t k = 0; k < s->n; k++) {
         LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
         type = leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type;
@@ -195,7 +195,7 @@ static bool stored_before(Emit *e, uint32_t from, uint32_t to)
     return false;
 }
 
-static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
+static void store_phi_leaf(Emit *e, const FlowSlot *slot, LV v, LV mask)
 {
     bool lanes = LLVMGetTypeKind(slot->type) == LLVMVectorTypeKind;
     v = lanes ? emit_lanes(e, v) : emit_uniform(e, v);
@@ -206,7 +206,7 @@ static void store_phi_leaf(Emit *e, const Slot *slot, LV v, LV mask)
 
 /* Keeps what is known of a counter: what is known of its start, and after each step the values of
  * the first lanes. */
-static void store_known(Emit *e, PhiSlot *s, Affine a, bool start)
+static void store_known(Emit *e, FlowPhiSlot *s, EmitAffine a, bool start)
 {
     if (start) {
         s->known = a;
@@ -227,7 +227,7 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
         SpvId id = incoming(i, label);
         if (!id || emit_has_matrix(t))
             continue;
-        PhiSlot *s = phi_slot(e, i, t);
+        FlowPhiSlot *s = phi_slot(e, i, t);
         for (uint32_t k = 0; k < s->n; k++)
             store_phi_leaf(e, s->slot[k], emit_leaf(e, id, k), mask);
         if (s->alike)
@@ -245,12 +245,12 @@ static void load_phis(Emit *e, const SpvBlock *block)
             e->target->inst(e, i);
             continue;
         }
-        PhiSlot *s = phi_slot(e, i, t);
+        FlowPhiSlot *s = phi_slot(e, i, t);
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
             leaves[k] = slot_load(e, s->slot[k]);
         if (s->alike && s->known.group > 1) {
-            Affine a = affine_load(e, &s->known_slot, s->known);
+            EmitAffine a = affine_load(e, &s->known_slot, s->known);
             emit_set_affine(e, i, leaves, s->n, &a);
         } else {
             emit_set(e, i, leaves, s->n);
@@ -262,13 +262,13 @@ static void load_phis(Emit *e, const SpvBlock *block)
 
 LLVMBuilderRef flow_top(Emit *e) { return flow_of(e)->top; }
 
-static Slot *mask_slot(Emit *e, uint32_t home)
+static FlowSlot *mask_slot(Emit *e, uint32_t home)
 {
     return slot_new(e, emit_lanes_type(e, e->i1), home, true);
 }
 
 /* The home of the slot that collects the lanes that wait for a node. */
-static uint32_t mask_home(Emit *e, const Node *n)
+static uint32_t mask_home(Emit *e, const FlowNode *n)
 {
     return n->is_latch ? flow_of(e)->node_of[n->loop->header]
                        : flow_edges_home(e, n->block, n->chosen_by);
@@ -278,7 +278,7 @@ static void make_blocks(Emit *e)
 {
     struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
-        Node *n = &f->nodes[k];
+        FlowNode *n = &f->nodes[k];
         char name[32];
         if (!n->reached)
             continue;
@@ -296,7 +296,7 @@ static void make_blocks(Emit *e)
     }
 }
 
-static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_t k)
+static uint32_t target_node(Emit *e, const FlowNode *n, const SpvInst *term, uint32_t k)
 {
     uint32_t to = e->cfg->position[flow_target(e, term, k)->index];
     return flow_edge_node(flow_of(e), n->block, to);
@@ -304,13 +304,13 @@ static uint32_t target_node(Emit *e, const Node *n, const SpvInst *term, uint32_
 
 static int by_literal(const void *a, const void *b)
 {
-    uint64_t x = ((const SwitchCase *)a)->literal, y = ((const SwitchCase *)b)->literal;
+    uint64_t x = ((const FlowCase *)a)->literal, y = ((const FlowCase *)b)->literal;
     return (x > y) - (x < y);
 }
 
 /* The lanes whose selector is one of n ascending literals, with one comparison for each run of
  * consecutive ones. */
-static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
+static LV in_cases(Emit *e, LV selector, const FlowCase *c, uint32_t n)
 {
     LT type = LLVMTypeOf(selector);
     LV any = LLVMConstNull(emit_lanes_type(e, e->i1));
@@ -325,15 +325,15 @@ static LV in_cases(Emit *e, LV selector, const SwitchCase *c, uint32_t n)
 }
 
 /* The lanes that a switch sends to one of its targets. */
-static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
+static LV switch_leads(Emit *e, const FlowNode *n, LV selector, uint32_t to)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
     uint32_t count = 0;
     if (to != target_node(e, n, term, 0)) {
-        const SwitchCase *cases = flow_cases(n, to, &count);
+        const FlowCase *cases = flow_cases(n, to, &count);
         return in_cases(e, selector, cases, count);
     }
-    SwitchCase *others = NEW_ARRAY(e->arena, SwitchCase, n->n_cases + 1);
+    FlowCase *others = NEW_ARRAY(e->arena, FlowCase, n->n_cases + 1);
     for (uint32_t k = 0; k < n->n_cases; k++)
         if (n->cases[k].node != to)
             others[count++] = n->cases[k];
@@ -343,7 +343,7 @@ static LV switch_leads(Emit *e, const Node *n, LV selector, uint32_t to)
 
 static LV block_mask(Emit *e, uint32_t node)
 {
-    const Node *n = &flow_of(e)->nodes[node], *v;
+    const FlowNode *n = &flow_of(e)->nodes[node], *v;
     if (!n->masked)
         return lanes_of(e)->entry_mask;
     if (!n->tracked) {
@@ -359,16 +359,16 @@ static LV block_mask(Emit *e, uint32_t node)
 }
 
 /* Where control goes from the current LLVM block, which is about to branch there. */
-static LLVMBasicBlockRef next_bb(Emit *e, const Node *n, uint32_t to)
+static LLVMBasicBlockRef next_bb(Emit *e, const FlowNode *n, uint32_t to)
 {
-    Node *next = &flow_of(e)->nodes[flow_next(&n->pending, to)];
+    FlowNode *next = &flow_of(e)->nodes[flow_next(&n->pending, to)];
     slot_edge(e, next);
     return next->bb;
 }
 
 static void enter_block(Emit *e, uint32_t node)
 {
-    Node *n = &flow_of(e)->nodes[node];
+    FlowNode *n = &flow_of(e)->nodes[node];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
     slot_segment(e, node, &n->from);
     e->mask = block_mask(e, node);
@@ -387,9 +387,9 @@ static void enter_block(Emit *e, uint32_t node)
 }
 
 /* Lanes in `mask` (NULL: all that exist) go from block `from` to node `to`. */
-static void follow_edge(Emit *e, const Node *from, uint32_t to, LV mask)
+static void follow_edge(Emit *e, const FlowNode *from, uint32_t to, LV mask)
 {
-    Node *n = &flow_of(e)->nodes[to];
+    FlowNode *n = &flow_of(e)->nodes[to];
     if (n->is_latch)
         store_phis(e, from->block, n->loop->header, mask);
     else if (n->block != FLOW_NONE)
@@ -401,7 +401,7 @@ static void follow_edge(Emit *e, const Node *from, uint32_t to, LV mask)
 }
 
 /* A block of its own for an edge that either all active lanes take or none. */
-static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
+static LLVMBasicBlockRef edge_block(Emit *e, const FlowNode *n, uint32_t to)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), bb = emit_new_block(e, "");
     uint32_t body = flow_of(e)->segment;
@@ -414,7 +414,7 @@ static LLVMBasicBlockRef edge_block(Emit *e, const Node *n, uint32_t to)
     return bb;
 }
 
-static void branch_together(Emit *e, const Node *n, const SpvInst *term)
+static void branch_together(Emit *e, const FlowNode *n, const SpvInst *term)
 {
     SpvId condition = spv_operand(term, 0);
     LV c = emit_uniform(e, emit_leaf(e, condition, 0));
@@ -438,7 +438,7 @@ static void branch_together(Emit *e, const Node *n, const SpvInst *term)
     }
 }
 
-static void branch_apart(Emit *e, Node *n, const SpvInst *term)
+static void branch_apart(Emit *e, FlowNode *n, const SpvInst *term)
 {
     LV c = emit_lanes(e, emit_leaf(e, spv_operand(term, 0), 0));
     uint32_t yes = target_node(e, n, term, 0);
@@ -456,7 +456,7 @@ static void branch_apart(Emit *e, Node *n, const SpvInst *term)
     LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
 }
 
-static void leave_block(Emit *e, Node *n)
+static void leave_block(Emit *e, FlowNode *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
     if (term->op == SpvOpReturnValue)
@@ -471,7 +471,7 @@ static void leave_block(Emit *e, Node *n)
     }
 }
 
-static void place_block(Emit *e, Node *n)
+static void place_block(Emit *e, FlowNode *n)
 {
     SpvBlock *block = e->cfg->blocks[n->block].block;
     e->position = n->block;
@@ -484,9 +484,9 @@ static void place_block(Emit *e, Node *n)
 }
 
 /* Where the back edges of a loop meet. */
-static void place_latch(Emit *e, Node *n)
+static void place_latch(Emit *e, FlowNode *n)
 {
-    Node *header = &flow_of(e)->nodes[flow_of(e)->node_of[n->loop->header]];
+    FlowNode *header = &flow_of(e)->nodes[flow_of(e)->node_of[n->loop->header]];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
     slot_segment(e, (uint32_t)(n - flow_of(e)->nodes), &n->from);
     LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
@@ -509,7 +509,7 @@ void lanes_blocks(Emit *e)
     LLVMPositionBuilderBefore(e->entry_b,
                               LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->entry_b)));
     for (uint32_t k = 0; k < f->n_nodes; k++) {
-        Node *n = &f->nodes[k];
+        FlowNode *n = &f->nodes[k];
         if (!n->reached)
             continue;
         if (n->block != FLOW_NONE) {

@@ -17,7 +17,7 @@
 /* ---- sets of nodes --------------------------------------------------------------------------- */
 
 /* The index of x in s, or where it belongs. */
-static uint32_t set_find(const NodeSet *s, uint32_t x)
+static uint32_t set_find(const FlowNodeSet *s, uint32_t x)
 {
     uint32_t low = 0, high = s->len;
     while (low < high) {
@@ -30,13 +30,13 @@ static uint32_t set_find(const NodeSet *s, uint32_t x)
     return low;
 }
 
-static bool set_has(const NodeSet *s, uint32_t x)
+static bool set_has(const FlowNodeSet *s, uint32_t x)
 {
     uint32_t k = set_find(s, x);
     return k < s->len && s->data[k] == x;
 }
 
-static void set_add(Arena *a, NodeSet *s, uint32_t x)
+static void set_add(Arena *a, FlowNodeSet *s, uint32_t x)
 {
     uint32_t at = set_find(s, x);
     if (at < s->len && s->data[at] == x)
@@ -47,7 +47,7 @@ static void set_add(Arena *a, NodeSet *s, uint32_t x)
 }
 
 /* Adds all of t except `except`, merging in place from the end. */
-static void set_add_all(Arena *a, NodeSet *s, const NodeSet *t, uint32_t except)
+static void set_add_all(Arena *a, FlowNodeSet *s, const FlowNodeSet *t, uint32_t except)
 {
     uint32_t more = 0;
     for (uint32_t k = 0, j = 0; k < t->len; k++) {
@@ -71,7 +71,7 @@ static void set_add_all(Arena *a, NodeSet *s, const NodeSet *t, uint32_t except)
     }
 }
 
-uint32_t flow_next(const NodeSet *pending, uint32_t to)
+uint32_t flow_next(const FlowNodeSet *pending, uint32_t to)
 {
     return pending->len ? MIN(pending->data[0], to) : to;
 }
@@ -92,7 +92,7 @@ uint32_t flow_edge_node(const struct Flow *f, uint32_t from, uint32_t to)
 
 static int by_node(const void *a, const void *b)
 {
-    const SwitchCase *x = a, *y = b;
+    const FlowCase *x = a, *y = b;
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
     return (x->literal > y->literal) - (x->literal < y->literal);
@@ -107,7 +107,7 @@ static uint64_t switch_literal(Emit *e, const SpvInst *term, uint32_t k)
     return bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x;
 }
 
-const SwitchCase *flow_cases(const Node *n, uint32_t to, uint32_t *count)
+const FlowCase *flow_cases(const FlowNode *n, uint32_t to, uint32_t *count)
 {
     uint32_t low = 0, high = n->n_cases;
     while (low < high) {
@@ -123,14 +123,14 @@ const SwitchCase *flow_cases(const Node *n, uint32_t to, uint32_t *count)
     return n->cases + low;
 }
 
-static void find_targets(Emit *e, Node *n)
+static void find_targets(Emit *e, FlowNode *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
     SpvBlock *to;
     uint32_t count = 0;
     while (flow_target(e, term, count))
         count++;
-    SwitchCase *edges = NEW_ARRAY(e->arena, SwitchCase, count + 1);
+    FlowCase *edges = NEW_ARRAY(e->arena, FlowCase, count + 1);
     for (uint32_t k = 0; (to = flow_target(e, term, k)); k++) {
         edges[k].node = flow_edge_node(flow_of(e), n->block, e->cfg->position[to->index]);
         edges[k].literal = term->op == SpvOpSwitch && k ? switch_literal(e, term, k) : 0;
@@ -154,7 +154,7 @@ static void make_nodes(Emit *e)
 {
     struct Flow *f = flow_of(e);
     const Cfg *c = e->cfg;
-    f->nodes = NEW_ARRAY(e->arena, Node, c->n + c->n_loops + 1);
+    f->nodes = NEW_ARRAY(e->arena, FlowNode, c->n + c->n_loops + 1);
     f->node_of = NEW_ARRAY(e->arena, uint32_t, c->n);
     f->latch_of = NEW_ARRAY(e->arena, uint32_t, c->n);
     f->loop_diverges = NEW_ARRAY(e->arena, uint8_t, c->n);
@@ -165,21 +165,23 @@ static void make_nodes(Emit *e)
     }
     for (uint32_t p = 0; p + 1 < c->n; p++) {
         f->node_of[p] = f->n_nodes;
-        f->nodes[f->n_nodes++] =
-            (Node){ .block = p, .loop = headed[p], .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
-        for (CfgLoop *l = c->blocks[p].loop; l && l->header + l->n_blocks - 1 == p; l = l->parent) {
-            f->latch_of[l->header] = f->n_nodes;
-            f->nodes[f->n_nodes++] = (Node){ .block = FLOW_NONE,
-                                             .loop = l,
-                                             .is_latch = true,
-                                             .divergent = f->loop_diverges[l->header],
+        f->nodes[f->n_nodes++] = (FlowNode){ .block = p,
+                                             .loop = headed[p],
                                              .heir_of = FLOW_NONE,
                                              .chosen_by = FLOW_NONE };
+        for (CfgLoop *l = c->blocks[p].loop; l && l->header + l->n_blocks - 1 == p; l = l->parent) {
+            f->latch_of[l->header] = f->n_nodes;
+            f->nodes[f->n_nodes++] = (FlowNode){ .block = FLOW_NONE,
+                                                 .loop = l,
+                                                 .is_latch = true,
+                                                 .divergent = f->loop_diverges[l->header],
+                                                 .heir_of = FLOW_NONE,
+                                                 .chosen_by = FLOW_NONE };
         }
     }
     f->node_of[c->n - 1] = f->n_nodes;
     f->nodes[f->n_nodes++] =
-        (Node){ .block = FLOW_NONE, .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
+        (FlowNode){ .block = FLOW_NONE, .heir_of = FLOW_NONE, .chosen_by = FLOW_NONE };
     for (uint32_t k = 0; k < f->n_nodes; k++)
         if (f->nodes[k].block != FLOW_NONE)
             find_targets(e, &f->nodes[k]);
@@ -188,10 +190,10 @@ static void make_nodes(Emit *e)
 /* ---- what is pending where ------------------------------------------------------------------- */
 
 /* The blocks outside of a loop that its blocks lead to. */
-static NodeSet loop_exits(Emit *e, const CfgLoop *l)
+static FlowNodeSet loop_exits(Emit *e, const CfgLoop *l)
 {
     struct Flow *f = flow_of(e);
-    NodeSet exits = { 0 };
+    FlowNodeSet exits = { 0 };
     uint32_t first = f->node_of[l->header], last = f->latch_of[l->header];
     for (uint32_t k = first; k <= last; k++)
         for (uint32_t t = 0; t < f->nodes[k].n_targets; t++)
@@ -200,21 +202,21 @@ static NodeSet loop_exits(Emit *e, const CfgLoop *l)
     return exits;
 }
 
-static void arrive(Emit *e, uint32_t node, const NodeSet *pending, uint32_t to, uint32_t except)
+static void arrive(Emit *e, uint32_t node, const FlowNodeSet *pending, uint32_t to, uint32_t except)
 {
-    Node *n = &flow_of(e)->nodes[node];
+    FlowNode *n = &flow_of(e)->nodes[node];
     n->reached = true;
     set_add_all(e->arena, &n->pending, pending, node);
     if (to != FLOW_NONE && to != node && to != except)
         set_add(e->arena, &n->pending, to);
 }
 
-static void leave_block(Emit *e, Node *n)
+static void leave_block(Emit *e, FlowNode *n)
 {
     if (n->divergent) {
-        NodeSet all = { 0 };
+        FlowNodeSet all = { 0 };
         set_add_all(e->arena, &all, &n->pending, FLOW_NONE);
-        set_add_all(e->arena, &all, &(NodeSet){ n->targets, n->n_targets, 0 }, FLOW_NONE);
+        set_add_all(e->arena, &all, &(FlowNodeSet){ n->targets, n->n_targets, 0 }, FLOW_NONE);
         arrive(e, all.data[0], &all, FLOW_NONE, FLOW_NONE);
     } else {
         for (uint32_t t = 0; t < n->n_targets; t++)
@@ -226,10 +228,10 @@ static void leave_block(Emit *e, Node *n)
 
 /* True if a back edge leads to pending nodes that its header does not have yet: the loop must be
  * planned again with them. */
-static bool leave_latch(Emit *e, Node *n, NodeSet *more)
+static bool leave_latch(Emit *e, FlowNode *n, FlowNodeSet *more)
 {
     struct Flow *f = flow_of(e);
-    Node *header = &f->nodes[f->node_of[n->loop->header]];
+    FlowNode *header = &f->nodes[f->node_of[n->loop->header]];
     bool changed = false;
     if (n->divergent)
         set_add_all(e->arena, &n->pending, more, FLOW_NONE);
@@ -248,7 +250,7 @@ static void find_pending(Emit *e)
 {
     struct Flow *f = flow_of(e);
     /* by header: nodes that are pending throughout the loop */
-    NodeSet *more = NEW_ARRAY(e->arena, NodeSet, e->cfg->n);
+    FlowNodeSet *more = NEW_ARRAY(e->arena, FlowNodeSet, e->cfg->n);
     for (uint32_t k = 0; k < e->cfg->n_loops; k++)
         if (f->loop_diverges[e->cfg->loops[k]->header])
             more[e->cfg->loops[k]->header] = loop_exits(e, e->cfg->loops[k]);
@@ -260,7 +262,7 @@ static void find_pending(Emit *e)
             f->nodes[k].pending.len = 0;
         }
         for (uint32_t k = 0; k + 1 < f->n_nodes; k++) {
-            Node *n = &f->nodes[k];
+            FlowNode *n = &f->nodes[k];
             if (!n->reached)
                 continue;
             if (n->is_latch) {
@@ -289,7 +291,7 @@ static bool same_lanes(Emit *e, uint32_t v, uint32_t p)
 {
     struct Flow *f = flow_of(e);
     const CfgBlock *bv = &e->cfg->blocks[v], *bp = &e->cfg->blocks[p];
-    const Node *np = &f->nodes[f->node_of[p]], *nv = &f->nodes[f->node_of[v]];
+    const FlowNode *np = &f->nodes[f->node_of[p]], *nv = &f->nodes[f->node_of[v]];
     bool header = np->loop && !f->loop_diverges[p] && np->loop->parent == bv->loop;
     if (bp->loop != bv->loop && !header)
         return false;
@@ -336,7 +338,7 @@ static uint32_t find_heir_of(Emit *e, uint32_t p)
 }
 
 /* Whether all lanes that come to a divergent loop come by one edge, which they take together. */
-static bool entered_together(Emit *e, const Node *n)
+static bool entered_together(Emit *e, const FlowNode *n)
 {
     struct Flow *f = flow_of(e);
     const CfgBlock *b = &e->cfg->blocks[n->block];
@@ -348,12 +350,12 @@ static bool entered_together(Emit *e, const Node *n)
         }
     if (entries != 1)
         return false;
-    const Node *v = &f->nodes[f->node_of[from]];
+    const FlowNode *v = &f->nodes[f->node_of[from]];
     return !v->divergent && v->nonempty && e->cfg->blocks[from].loop == n->loop->parent;
 }
 
 /* Whether it is worth running with no lane active, and harmless. */
-static bool is_cheap(Emit *e, const Node *n)
+static bool is_cheap(Emit *e, const FlowNode *n)
 {
     uint32_t count = 0;
     if (n->n_targets != 1 || n->loop)
@@ -377,7 +379,7 @@ static void find_masks(Emit *e)
 {
     struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
-        Node *n = &f->nodes[k];
+        FlowNode *n = &f->nodes[k];
         uint32_t p = n->block;
         if (p == FLOW_NONE)
             continue;
@@ -428,9 +430,9 @@ static void find_chosen(Emit *e)
 {
     struct Flow *f = flow_of(e);
     for (uint32_t k = 0; k < f->n_nodes; k++) {
-        Node *n = &f->nodes[k];
+        FlowNode *n = &f->nodes[k];
         for (uint32_t t = 0; n->divergent && n->cases && t < n->n_targets; t++) {
-            Node *to = &f->nodes[n->targets[t]];
+            FlowNode *to = &f->nodes[n->targets[t]];
             if (to->tracked && !to->is_latch && e->cfg->blocks[to->block].idom == n->block &&
                 flow_home(e, n->block, to->block) == k)
                 to->chosen_by = k;
@@ -508,7 +510,7 @@ bool lanes_plan(Emit *e)
     struct Flow *f = lanes_of(e)->flow = NEW(e->arena, struct Flow);
     f->needs_slot = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     f->home = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
-    f->phis = NEW_ARRAY(e->arena, PhiSlot, e->module->bound);
+    f->phis = NEW_ARRAY(e->arena, FlowPhiSlot, e->module->bound);
     make_nodes(e);
     find_pending(e);
     find_masks(e);

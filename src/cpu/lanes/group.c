@@ -52,12 +52,12 @@ static LV from_slot(Emit *e, LV v, LT type)
 }
 
 /* The values in the slots of subgroups 0 to n - 1, combined. */
-static LV combine_slots(Emit *e, Combine how, LV base, LV n, LT type)
+static LV combine_slots(Emit *e, EmitCombine how, LV base, LV n, LT type)
 {
     LT t = stored_type(e, type);
     LV sum = emit_alloca(e, t, "sum");
     LLVMBuildStore(e->b, to_slot(e, combine_identity(e, how, type)), sum);
-    Loop l = loop_begin(e, n);
+    EmitLoop l = loop_begin(e, n);
     LV part = LLVMBuildLoad2(e->b, t, slot(e, base, l.index, t), "");
     LV old = LLVMBuildLoad2(e->b, t, sum, "");
     LV new = combine(e, how, from_slot(e, old, type), from_slot(e, part, type));
@@ -67,7 +67,7 @@ static LV combine_slots(Emit *e, Combine how, LV base, LV n, LT type)
 }
 
 /* Combines v over the workgroup; `operation` is a SPIR-V GroupOperation. */
-static LV group_combine(Emit *e, Combine how, LV v, uint32_t operation)
+static LV group_combine(Emit *e, EmitCombine how, LV v, uint32_t operation)
 {
     LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
     LV own = combine_reduce(e, how, v, e->mask), number = subgroup(e), n = n_subgroups(e);
@@ -89,7 +89,7 @@ static LV group_broadcast(Emit *e, LV v, LV index)
     LT type = ir_element(LLVMTypeOf(v)), t = stored_type(e, type);
     LV base = slots(e, 8), lane = LLVMBuildAnd(e->b, index, ir_int(e->i32, e->W - 1), "");
     LV owner = LLVMBuildUDiv(e->b, index, ir_int(e->i32, e->W), "");
-    If mine = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, owner, subgroup(e), ""));
+    EmitIf mine = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, owner, subgroup(e), ""));
     LLVMBuildStore(e->b, to_slot(e, emit_lane(e, v, lane)), base);
     if_end(e, &mine);
     flow_barrier(e);
@@ -162,7 +162,7 @@ static LV share(Emit *e, LV n, LV number)
 void group_async_copy(Emit *e, const SpvInst *i)
 {
     SpvId to = spv_operand(i, 1), from = spv_operand(i, 2);
-    const Pointer *p = emit_pointer(e, to);
+    const EmitPointer *p = emit_pointer(e, to);
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     LV n = wide(e, spv_operand(i, 3)), step = wide(e, spv_operand(i, 4)),
        bytes = ir_int(e->i64, size);
@@ -173,7 +173,7 @@ void group_async_copy(Emit *e, const SpvInst *i)
     LV first = share(e, n, number);
     LV count = LLVMBuildSub(e->b, share(e, n, LLVMBuildAdd(e->b, number, ir_int(e->i32, 1), "")),
                             first, "");
-    Loop l = loop_begin(e, count);
+    EmitLoop l = loop_begin(e, count);
     LV k = LLVMBuildAdd(e->b, first, l.index, "");
     LV there = ir_at(e->b, d, LLVMBuildMul(e->b, k, gathers ? bytes : stride, ""));
     LV here = ir_at(e->b, s, LLVMBuildMul(e->b, k, gathers ? stride : bytes, ""));

@@ -14,16 +14,16 @@
 _Static_assert(sizeof(ImageBinding) == sizeof(DeviceBinding), "one kind of slot");
 
 /* Memory in the stack frame that all calls of a function share. */
-struct Image {
+struct LanesImage {
     LV in, out, images, samplers, mask;
 };
 
 static const SpvType address_type = { .kind = SPV_INT, .bits = 64 };
 
-void image_load(Emit *e, const Pointer *p, LV *leaves)
+void image_load(Emit *e, const EmitPointer *p, LV *leaves)
 {
     uint32_t n = 0;
-    Pointer part = *p;
+    EmitPointer part = *p;
     part.at.type = p->at.type->element;
     for (uint32_t k = 0; p->at.type->kind == SPV_ARRAY && k < p->at.type->count; k++) {
         part.constant = p->constant + (int64_t)(k * sizeof(ImageBinding));
@@ -48,12 +48,12 @@ typedef struct Call {
     LV image, sampler;
 } Call;
 
-static struct Image *shared_memory(Emit *e)
+static struct LanesImage *shared_memory(Emit *e)
 {
-    struct Image *m = lanes_of(e)->image;
+    struct LanesImage *m = lanes_of(e)->image;
     if (m)
         return m;
-    m = lanes_of(e)->image = NEW(e->arena, struct Image);
+    m = lanes_of(e)->image = NEW(e->arena, struct LanesImage);
     m->in = emit_alloca(e, LLVMArrayType2(e->i32, (uint64_t)IMAGE_N_ROWS * e->W), "image.in");
     m->out = emit_alloca(e, LLVMArrayType2(e->i32, 4ull * e->W), "image.out");
     m->images = emit_alloca(e, LLVMArrayType2(e->i64, e->W), "images");
@@ -180,7 +180,7 @@ static void put(Emit *e, LV v, LV at, bool lanes)
 static bool call(Call *c)
 {
     Emit *e = c->e;
-    struct Image *m = shared_memory(e);
+    struct LanesImage *m = shared_memory(e);
     LV sampler = c->sampler ? c->sampler : ir_int(e->i64, 0);
     bool lanes = emit_is_lanes(c->image) || emit_is_lanes(sampler);
     for (uint32_t k = 0; k < IMAGE_N_ROWS; k++)
@@ -286,9 +286,9 @@ static void texel_pointer(Emit *e, const SpvInst *inst)
     LT type = one ? e->i64 : emit_lanes_type(e, e->i64);
     LV at = ir_load(e->b, type, lanes_of(e)->image->out, 8);
     LV is = LLVMBuildICmp(e->b, LLVMIntEQ, at, LLVMConstNull(type), "");
-    Pointer p = { .storage = t->storage,
-                  .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
-                  .affine = { .group = 1 } };
+    EmitPointer p = { .storage = t->storage,
+                      .at = { .type = t->element, .rule = LAYOUT_EXPLICIT },
+                      .affine = { .group = 1 } };
     p.base = LLVMBuildIntToPtr(e->b, at, one ? e->ptr : emit_lanes_type(e, e->ptr), "");
     p.limit = LLVMBuildSelect(e->b, is, LLVMConstNull(type),
                               ir_int(type, emit_layout_size(e, &p.at)), "");

@@ -8,22 +8,22 @@
 #include "cpu/lanes/lanes.h"
 
 /* slot.c: variables of the linearised function, which become SSA values */
-typedef struct Slot Slot;
-Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero);
-void slot_store(Emit *e, const Slot *s, LV v); /* at the current place */
-LV slot_load(Emit *e, const Slot *s);
+typedef struct FlowSlot FlowSlot;
+FlowSlot *slot_new(Emit *e, LT type, uint32_t home, bool zero);
+void slot_store(Emit *e, const FlowSlot *s, LV v); /* at the current place */
+LV slot_load(Emit *e, const FlowSlot *s);
 
 /* affine.c */
 /* The scalars of an Affine, kept for other blocks. */
-typedef struct AffineSlots {
-    Slot *of[AFFINE_GROUPS + 1];
-} AffineSlots;
-void affine_store(Emit *e, AffineSlots *slots, uint32_t home, const Affine *a);
-Affine affine_load(Emit *e, const AffineSlots *slots, Affine a);
+typedef struct LanesSlots {
+    FlowSlot *of[AFFINE_GROUPS + 1];
+} LanesSlots;
+void affine_store(Emit *e, LanesSlots *slots, uint32_t home, const EmitAffine *a);
+EmitAffine affine_load(Emit *e, const LanesSlots *slots, EmitAffine a);
 /* What two numbers have in common. Brings both to the smaller group, with their conditions
  * combined. */
-Affine affine_join(Emit *e, Affine *a, Affine *b);
-void affine_result(Emit *e, const SpvInst *i, Value *v); /* fills v->affine */
+EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b);
+void affine_result(Emit *e, const SpvInst *i, EmitValue *v); /* fills v->affine */
 
 /* flow.c */
 enum { SLOT_NONE, SLOT_PLAIN, SLOT_MASKED };
@@ -34,8 +34,8 @@ LV lanes_uniform(Emit *e, LV v);  /* EmitTarget.uniform */
 
 /* kept.c: EmitTarget.defined, elsewhere */
 void kept_begin(Emit *e);
-void kept_defined(Emit *e, const SpvInst *i, Value *v);
-const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v);
+void kept_defined(Emit *e, const SpvInst *i, EmitValue *v);
+const EmitValue *kept_elsewhere(Emit *e, const SpvInst *i, const EmitValue *v);
 
 /* called.c */
 void called_return(Emit *e, const SpvInst *i); /* OpReturnValue, for the active lanes */
@@ -45,8 +45,8 @@ void called_exit(Emit *e);                     /* ends the function */
 void variables_lanes_begin(Emit *e);
 void variables_lanes_begin_called(Emit *e); /* of a function that e->caller calls */
 LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what);
-void variables_own(Emit *e, const SpvInst *variable, Pointer *p);
-Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align);
+void variables_own(Emit *e, const SpvInst *variable, EmitPointer *p);
+EmitPointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align);
 void variables_zero_shared(Emit *e, LV base, uint64_t bytes);
 void variables_memory_of(Emit *e, LV address, LV *shared, LV *own);
 /* The size of a Function or Private variable that can be addressed, for all lanes. */
@@ -54,41 +54,42 @@ uint64_t variables_own_bytes(Emit *e, SpvId variable);
 LV variables_dropped(Emit *e); /* 64 bytes that are written and never read */
 
 /* index.c: EmitTarget.add_lanes */
-void index_add_lanes(Emit *e, Pointer *p, LV index, Affine affine, int64_t stride);
+void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride);
 
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
-void access_load(Emit *e, const Pointer *p, LV *leaves);
-void access_store(Emit *e, const Pointer *p, const LV *leaves);
-LV access_load_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t);
-void access_store_leaf(Emit *e, const Pointer *p, int64_t byte, const SpvType *t, LV v);
-LV address_of_part(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+void access_load(Emit *e, const EmitPointer *p, LV *leaves);
+void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
+LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
+void access_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
+LV address_of_part(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 void copy_sized(Emit *e, const SpvInst *i);
 
 /* address.c */
 /* A scalar of an access, `byte` bytes into the pointee. */
-typedef struct AccessPart {
+typedef struct LanesPart {
     int64_t byte;
     const SpvType *type;
-} AccessPart;
-bool address_checked(Emit *e, const Pointer *p); /* robust access tests whether it is inside */
+} LanesPart;
+bool address_checked(Emit *e, const EmitPointer *p); /* robust access tests whether it is inside */
 /* Bytes from base, modulo 2^64: i64 or <W x i64>. Not for LAYOUT_LANES. */
-LV address_offset(Emit *e, const Pointer *p, int64_t byte);
+LV address_offset(Emit *e, const EmitPointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
-LV address_uniform(Emit *e, const Pointer *p, int64_t byte, int64_t scale);
-LV address_group(Emit *e, const Pointer *p, int64_t byte, uint32_t group); /* of its first lane */
-int64_t address_lane_stride(const Pointer *p); /* bytes between lanes of a group */
+LV address_uniform(Emit *e, const EmitPointer *p, int64_t byte, int64_t scale);
+LV address_group(Emit *e, const EmitPointer *p, int64_t byte,
+                 uint32_t group);                  /* of its first lane */
+int64_t address_lane_stride(const EmitPointer *p); /* bytes between lanes of a group */
 /* i1: whether all lanes, by the first lane of their group and without wrapping, are signed numbers
  * from least to most. NULL: the first lanes are not known. */
-LV address_firsts_within(Emit *e, const Affine *a, int64_t least, int64_t most);
+LV address_firsts_within(Emit *e, const EmitAffine *a, int64_t least, int64_t most);
 /* i1: whether all groups of lanes are inside, by the address of their first lane. NULL if each lane
  * must be tested, or none. */
-LV address_all_inside(Emit *e, const Pointer *p, const AccessPart *part, uint32_t n);
+LV address_all_inside(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n);
 /* The same for several accesses, with as few tests as possible. test[k] stays NULL if access k must
  * test for itself. */
-void access_inside(Emit *e, const Pointer *p, uint32_t n, LV *test);
+void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test);
 
 /* access.c: the scalars of the pointee, in order */
-AccessPart *access_parts(Emit *e, const Pointer *p, uint32_t *n);
+LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n);
 
 /* together.c: accesses of a block that share a test */
 void together_block(Emit *e, SpvBlock *block); /* before its first instruction */
@@ -96,13 +97,13 @@ void together_block(Emit *e, SpvBlock *block); /* before its first instruction *
 LV together_inside(Emit *e, const SpvInst *i);
 
 /* image.c */
-void image_load(Emit *e, const Pointer *p, LV *leaves);
+void image_load(Emit *e, const EmitPointer *p, LV *leaves);
 
 /* builtin.c */
 bool builtin_begin(Emit *e); /* entry mask, lane ids */
 /* The leaves of an input variable, in the entry block; affine has room for as many. False after
  * reporting. */
-bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, Affine *affine, uint32_t n);
+bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);
 
 /* subgroup.c */
 /* The difference of v between neighbours of a quad, in x (1) or y (2). */

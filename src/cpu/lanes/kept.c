@@ -8,21 +8,21 @@
 #include "cpu/lanes/internal.h"
 
 /* What is kept of a value. */
-typedef struct Kept {
-    Slot **slot;              /* by leaf; NULL: the value itself is valid everywhere */
-    AffineSlots *affine_slot; /* by leaf: the scalars of its Affine; NULL: not kept */
-    const Value *here;        /* as it is in block `here_block` */
+typedef struct LanesKept {
+    FlowSlot **slot;         /* by leaf; NULL: the value itself is valid everywhere */
+    LanesSlots *affine_slot; /* by leaf: the scalars of its Affine; NULL: not kept */
+    const EmitValue *here;   /* as it is in block `here_block` */
     uint32_t here_block;
-} Kept;
+} LanesKept;
 
-void kept_begin(Emit *e) { lanes_of(e)->kept = NEW_ARRAY(e->arena, Kept, e->module->bound); }
+void kept_begin(Emit *e) { lanes_of(e)->kept = NEW_ARRAY(e->arena, LanesKept, e->module->bound); }
 
-static const Value *from_slots(Emit *e, Kept *k, const Value *from)
+static const EmitValue *from_slots(Emit *e, LanesKept *k, const EmitValue *from)
 {
-    Value *v = emit_new_value(e, from->type);
+    EmitValue *v = emit_new_value(e, from->type);
     bool affine = from->affine && k->affine_slot;
     if (affine)
-        v->affine = NEW_ARRAY(e->arena, Affine, v->n);
+        v->affine = NEW_ARRAY(e->arena, EmitAffine, v->n);
     for (uint32_t n = 0; n < v->n; n++) {
         v->leaf[n] = k->slot[n] ? slot_load(e, k->slot[n]) : from->leaf[n];
         if (affine)
@@ -36,18 +36,18 @@ static const Value *from_slots(Emit *e, Kept *k, const Value *from)
 }
 
 /* Emits pointer arithmetic again, which is cheaper than keeping its parts in slots. */
-static const Value *again(Emit *e, const SpvInst *i)
+static const EmitValue *again(Emit *e, const SpvInst *i)
 {
     LLVMBuilderRef b = e->b;
     e->b = flow_top(e);
-    const Value *v = emit_again(e, i);
+    const EmitValue *v = emit_again(e, i);
     e->b = b;
     return v;
 }
 
-const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
+const EmitValue *kept_elsewhere(Emit *e, const SpvInst *i, const EmitValue *v)
 {
-    Kept *k = &lanes_of(e)->kept[i->id];
+    LanesKept *k = &lanes_of(e)->kept[i->id];
     bool chain = emit_is_chain(e, i);
     if (!flow_needs_slot(e, i->id) || (!k->slot && !chain))
         return v;
@@ -59,14 +59,14 @@ const Value *kept_elsewhere(Emit *e, const SpvInst *i, const Value *v)
 }
 
 /* Keeps the leaves of a value for blocks that can be reached around its definition. */
-static void store_slots(Emit *e, const SpvInst *i, const Value *v)
+static void store_slots(Emit *e, const SpvInst *i, const EmitValue *v)
 {
-    Kept *k = &lanes_of(e)->kept[i->id];
+    LanesKept *k = &lanes_of(e)->kept[i->id];
     bool masked = flow_needs_slot(e, i->id) == SLOT_MASKED;
     uint32_t home = flow_slot_home(e, i->id);
     if (!k->slot) {
-        k->slot = NEW_ARRAY(e->arena, Slot *, v->n);
-        k->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, AffineSlots, v->n);
+        k->slot = NEW_ARRAY(e->arena, FlowSlot *, v->n);
+        k->affine_slot = masked ? NULL : NEW_ARRAY(e->arena, LanesSlots, v->n);
     }
     for (uint32_t n = 0; n < v->n; n++) {
         LV leaf = v->leaf[n];
@@ -84,7 +84,7 @@ static void store_slots(Emit *e, const SpvInst *i, const Value *v)
     }
 }
 
-void kept_defined(Emit *e, const SpvInst *i, Value *v)
+void kept_defined(Emit *e, const SpvInst *i, EmitValue *v)
 {
     if (!v->affine && !v->pointer)
         affine_result(e, i, v);

@@ -20,19 +20,19 @@ typedef struct Lanes {
     CpuKernel *kernel;
     const CpuOptions *options;
     const CpuTarget *machine;
-    struct Called *called; /* called.c's: functions made so far */
+    struct LanesCalled *called; /* called.c's: functions made so far */
 
-    struct Matrices *matrices; /* cpu/matrix's; NULL: this function has none */
+    struct MatEmit *matrices; /* cpu/matrix's; NULL: this function has none */
 
     /* the lanes that exist if the workgroup is not a multiple of W; NULL: all W */
     LV entry_mask;
     struct Flow *flow;                /* flow.c's */
-    struct Kept *kept;                /* kept.c's, by id */
+    struct LanesKept *kept;           /* kept.c's, by id */
     struct LanesVariables *variables; /* variables.c's */
-    struct Together *together;        /* together.c's: of the current block */
+    struct LanesTogether *together;   /* together.c's: of the current block */
     LV addresses, values;             /* access.c's: memory for loops over the lanes */
-    struct Image *image; /* image.c's: memory that its calls share; NULL: not needed yet */
-    LV *returned;        /* called.c's: allocas for the leaves that it returns */
+    struct LanesImage *image; /* image.c's: memory that its calls share; NULL: not needed yet */
+    LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
@@ -69,18 +69,18 @@ void flow_barrier(Emit *e); /* waits for the other subgroups of the workgroup */
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */
-typedef struct LaneLoop {
+typedef struct LanesLoop {
     LV index, rest, also;
     LLVMBasicBlockRef head, body, done;
-} LaneLoop;
-LaneLoop lane_loop_begin(Emit *e, LV mask);
-void lane_loop_end(Emit *e, LaneLoop *l);
+} LanesLoop;
+LanesLoop lane_loop_begin(Emit *e, LV mask);
+void lane_loop_end(Emit *e, LanesLoop *l);
 
 /* ---- called.c: functions that instructions call for the elements of matrices ----------------- */
 
 /* Calls `function` once for W lanes. Arguments are given leaf by leaf, as scalars or <W x T>; mask
  * NULL: all lanes; results are always <W x T>. False after reporting. */
-typedef struct ElementCall {
+typedef struct LanesCall {
     const SpvInst *inst;
     SpvId function;
     const LV *arguments;
@@ -88,16 +88,16 @@ typedef struct ElementCall {
     LV mask;
     LV *results;
     uint32_t n_results;
-} ElementCall;
-bool lanes_call(Emit *e, const ElementCall *call);
+} LanesCall;
+bool lanes_call(Emit *e, const LanesCall *call);
 /* The uniformity of the entry point, taking into account what such functions store. */
 Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, DiagSink *sink);
 
 /* ---- access.c, address.c --------------------------------------------------------------------- */
 
-bool lanes_same_address(const Pointer *p); /* emit_address gives a ptr */
+bool lanes_same_address(const EmitPointer *p); /* emit_address gives a ptr */
 /* Robust access: whether [byte, byte + size) is inside, i1 or <W x i1>; NULL: no test is needed. */
-LV lanes_in_bounds(Emit *e, const Pointer *p, int64_t byte, uint32_t size);
+LV lanes_in_bounds(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 /* Loads a vector of `type` from one address, or an element from each of a vector of addresses;
  * zeros where the mask is false. Stores likewise. */
 LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);
@@ -106,9 +106,9 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask);
 /* ---- subgroup.c, group.c --------------------------------------------------------------------- */
 
 /* Combines v, a vector or a scalar, over the active lanes of `mask` (NULL: all) into a scalar. */
-LV combine_reduce(Emit *e, Combine how, LV v, LV mask);
+LV combine_reduce(Emit *e, EmitCombine how, LV v, LV mask);
 /* For each lane, combines the lanes below it (and itself if `inclusive`). */
-LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive);
+LV combine_scan(Emit *e, EmitCombine how, LV v, LV mask, bool inclusive);
 /* The lanes of v picked by index, of which only the low bits count. */
 LV subgroup_permute(Emit *e, LV v, LV index);
 

@@ -20,7 +20,7 @@ void lanes_print(Emit *e, const EmitPrint *p)
     LV bits = emit_alloca(e, LLVMArrayType2(e->i64, 2), "mask");
     LLVMBuildStore(e->b, LLVMBuildZExt(e->b, mask, LLVMIntTypeInContext(e->cx, 128), ""), bits);
     LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, print));
-    If listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
+    EmitIf listens = if_begin(e, LLVMBuildIsNotNull(e->b, fn, ""));
     LT params[5] = { e->ptr, e->i64, e->ptr, e->i32, e->ptr };
     /* the format's text is a constant of the machine code, which the dispatch reads */
     LV args[5] = { e->env, emit_uniform(e, emit_leaf(e, p->format, 0)), record,

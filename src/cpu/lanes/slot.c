@@ -13,39 +13,39 @@
 
 #include <stdlib.h>
 
-Slot *slot_new(Emit *e, LT type, uint32_t home, bool zero)
+FlowSlot *slot_new(Emit *e, LT type, uint32_t home, bool zero)
 {
-    Slot *s = NEW(e->arena, Slot);
-    *s = (Slot){ type, zero ? LLVMConstNull(type) : LLVMGetUndef(type), home,
-                 flow_of(e)->n_slots++ };
+    FlowSlot *s = NEW(e->arena, FlowSlot);
+    *s = (FlowSlot){ type, zero ? LLVMConstNull(type) : LLVMGetUndef(type), home,
+                     flow_of(e)->n_slots++ };
     return s;
 }
 
-static uint64_t key_of(const Slot *s, uint32_t segment)
+static uint64_t key_of(const FlowSlot *s, uint32_t segment)
 {
     return (uint64_t)s->number << 32 | segment;
 }
 
-static LV known(Emit *e, const Slot *s, uint32_t segment)
+static LV known(Emit *e, const FlowSlot *s, uint32_t segment)
 {
     uint64_t v = 0;
     map_get(&flow_of(e)->slot_values, key_of(s, segment), &v);
     return (LV)(uintptr_t)v;
 }
 
-static void set(Emit *e, const Slot *s, uint32_t segment, LV v)
+static void set(Emit *e, const FlowSlot *s, uint32_t segment, LV v)
 {
     map_put(e->arena, &flow_of(e)->slot_values, key_of(s, segment), (uintptr_t)v);
 }
 
-void slot_store(Emit *e, const Slot *s, LV v) { set(e, s, flow_of(e)->segment, v); }
+void slot_store(Emit *e, const FlowSlot *s, LV v) { set(e, s, flow_of(e)->segment, v); }
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* Edges to a node may still be added later, such as the back edge of a loop. */
 uint32_t slot_segment(Emit *e, uint32_t node, EdgeList *from)
 {
-    vec_push(e->arena, &flow_of(e)->segments, (Segment){ node, from });
+    vec_push(e->arena, &flow_of(e)->segments, (FlowSegment){ node, from });
     return flow_of(e)->segment = flow_of(e)->segments.len - 1;
 }
 
@@ -53,11 +53,11 @@ uint32_t slot_segment_behind(Emit *e)
 {
     EdgeList *from = NEW(e->arena, EdgeList);
     uint32_t node = flow_of(e)->segments.data[flow_of(e)->segment].node;
-    vec_push(e->arena, from, (Edge){ flow_of(e)->segment, LLVMGetInsertBlock(e->b) });
+    vec_push(e->arena, from, (FlowEdge){ flow_of(e)->segment, LLVMGetInsertBlock(e->b) });
     return slot_segment(e, node, from);
 }
 
-static void add_incoming(Emit *e, const Slot *s, LV phi, Edge *from)
+static void add_incoming(Emit *e, const FlowSlot *s, LV phi, FlowEdge *from)
 {
     LV v = known(e, s, from->segment);
     LLVMAddIncoming(phi, &v, &from->bb, 1);
@@ -67,10 +67,10 @@ static void add_incoming(Emit *e, const Slot *s, LV phi, Edge *from)
 
 /* A slot's value at the beginning of a segment. The values of all predecessors but a back edge are
  * known; phis get their operands later. */
-static LV join(Emit *e, const Slot *s, const Segment *segment)
+static LV join(Emit *e, const FlowSlot *s, const FlowSegment *segment)
 {
     const EdgeList *from = segment->from;
-    const Node *n = &flow_of(e)->nodes[segment->node];
+    const FlowNode *n = &flow_of(e)->nodes[segment->node];
     bool header = from == &n->from && n->loop && !n->is_latch;
     LV v = from->len ? known(e, s, from->data[0].segment) : s->initial;
     uint32_t k = 1;
@@ -84,7 +84,7 @@ static LV join(Emit *e, const Slot *s, const Segment *segment)
     else
         LLVMPositionBuilderAtEnd(flow_of(e)->phi_b, n->bb);
     LV phi = LLVMBuildPhi(flow_of(e)->phi_b, s->type, "");
-    vec_push(e->arena, &flow_of(e)->phis_made, (OpenPhi){ s, phi, segment->node });
+    vec_push(e->arena, &flow_of(e)->phis_made, (FlowOpenPhi){ s, phi, segment->node });
     return phi;
 }
 
@@ -95,12 +95,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Adds a segment whose value is not known yet. */
-static void want(Emit *e, const Slot *s, NodeSet *list, uint32_t segment)
+static void want(Emit *e, const FlowSlot *s, FlowNodeSet *list, uint32_t segment)
 {
     uint64_t any;
     if (map_get(&flow_of(e)->slot_values, key_of(s, segment), &any))
         return;
-    const Segment *at = &flow_of(e)->segments.data[segment];
+    const FlowSegment *at = &flow_of(e)->segments.data[segment];
     bool home = at->node < s->home ||
                 (at->node == s->home && at->from == &flow_of(e)->nodes[at->node].from);
     set(e, s, segment, home ? s->initial : NULL);
@@ -108,7 +108,7 @@ static void want(Emit *e, const Slot *s, NodeSet *list, uint32_t segment)
         vec_push(e->arena, list, segment);
 }
 
-static LV load_at(Emit *e, const Slot *s, uint32_t segment)
+static LV load_at(Emit *e, const FlowSlot *s, uint32_t segment)
 {
     struct Flow *f = flow_of(e);
     f->wanted.len = f->phis_made.len = 0;
@@ -123,8 +123,8 @@ static LV load_at(Emit *e, const Slot *s, uint32_t segment)
     for (uint32_t k = 0; k < f->wanted.len; k++)
         set(e, s, f->wanted.data[k], join(e, s, &f->segments.data[f->wanted.data[k]]));
     for (uint32_t k = 0; k < f->phis_made.len; k++) {
-        OpenPhi made = f->phis_made.data[k];
-        Node *n = &f->nodes[made.node];
+        FlowOpenPhi made = f->phis_made.data[k];
+        FlowNode *n = &f->nodes[made.node];
         for (uint32_t j = 0; j < n->from.len; j++)
             add_incoming(e, s, made.phi, &n->from.data[j]);
         vec_push(e->arena, &n->open, made);
@@ -132,13 +132,13 @@ static LV load_at(Emit *e, const Slot *s, uint32_t segment)
     return known(e, s, segment);
 }
 
-LV slot_load(Emit *e, const Slot *s) { return load_at(e, s, flow_of(e)->segment); }
+LV slot_load(Emit *e, const FlowSlot *s) { return load_at(e, s, flow_of(e)->segment); }
 
-void slot_edge(Emit *e, Node *to)
+void slot_edge(Emit *e, FlowNode *to)
 {
-    Edge edge = { flow_of(e)->segment, LLVMGetInsertBlock(e->b) };
+    FlowEdge edge = { flow_of(e)->segment, LLVMGetInsertBlock(e->b) };
     for (uint32_t k = 0; k < to->open.len; k++) { /* the list may grow meanwhile */
-        OpenPhi open = to->open.data[k];
+        FlowOpenPhi open = to->open.data[k];
         load_at(e, open.slot, edge.segment);
         add_incoming(e, open.slot, open.phi, &edge);
     }

@@ -379,13 +379,13 @@ static LV own_bit(Emit *e, LV *word)
 }
 
 /* Loops over the parts of a partition, by the lowest lane of each. `part` is the whole part. */
-static void part_done(Emit *e, LaneLoop *l, LV part)
+static void part_done(Emit *e, LanesLoop *l, LV part)
 {
     l->also = LLVMBuildBitCast(e->b, part, LLVMIntTypeInContext(e->cx, e->W), "");
     lane_loop_end(e, l);
 }
 
-static LV with_first(Emit *e, const LaneLoop *l, LV part)
+static LV with_first(Emit *e, const LanesLoop *l, LV part)
 {
     LV first = LLVMBuildICmp(e->b, LLVMIntEQ, lanes_ids(e), emit_lanes(e, l->index), "");
     return emit_lanes(e, lanes_and(e, e->mask, LLVMBuildOr(e->b, part, first, "")));
@@ -406,7 +406,7 @@ static void partition(Emit *e, const SpvInst *i)
     LV *v = ops_leaves(e, spv_operand(i, 0), &n), memory[4], word[4];
     for (uint32_t k = 0; k < 4; k++)
         memory[k] = emit_alloca(e, lanes, "partition");
-    LaneLoop l = lane_loop_begin(e, e->mask);
+    LanesLoop l = lane_loop_begin(e, e->mask);
     LV part = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
     for (uint32_t c = 0; c < n; c++) {
         LV x = emit_lanes(e, v[c]);
@@ -542,7 +542,7 @@ static LV another_mask(Emit *e, LV mask)
 }
 
 /* All lanes of v, with the identity in inactive ones. */
-static LV with_identity(Emit *e, Combine how, LV v, LV mask)
+static LV with_identity(Emit *e, EmitCombine how, LV v, LV mask)
 {
     v = emit_lanes(e, v);
     if (!mask)
@@ -551,7 +551,7 @@ static LV with_identity(Emit *e, Combine how, LV v, LV mask)
     return LLVMBuildSelect(e->b, another_mask(e, mask), v, identity, "");
 }
 
-static bool idempotent(Combine how)
+static bool idempotent(EmitCombine how)
 {
     return how >= COMBINE_SMIN && how <= COMBINE_OR && how != COMBINE_XOR;
 }
@@ -565,7 +565,7 @@ static LV active_lanes(Emit *e, LV mask, LT type)
     return arith_resize(e->b, ir_unary(e->b, "llvm.ctpop", bits), type, false);
 }
 
-LV combine_reduce(Emit *e, Combine how, LV v, LV mask)
+LV combine_reduce(Emit *e, EmitCombine how, LV v, LV mask)
 {
     if (!emit_is_lanes(v) && idempotent(how))
         return v;
@@ -593,7 +593,7 @@ static LV up_to_first(Emit *e, LV mask)
                             "");
 }
 
-LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
+LV combine_scan(Emit *e, EmitCombine how, LV v, LV mask, bool inclusive)
 {
     LV identity = emit_lanes(e, combine_identity(e, how, ir_element_of(v)));
     v = with_identity(e, how, v, mask);
@@ -607,7 +607,7 @@ LV combine_scan(Emit *e, Combine how, LV v, LV mask, bool inclusive)
     return v;
 }
 
-static LV combine_clusters(Emit *e, Combine how, LV v, LV mask, uint64_t size)
+static LV combine_clusters(Emit *e, EmitCombine how, LV v, LV mask, uint64_t size)
 {
     v = with_identity(e, how, v, mask);
     for (uint32_t by = 1; by < size && by < e->W; by *= 2)
@@ -629,11 +629,11 @@ static LV ballot_lanes(Emit *e, LV *word)
 }
 
 /* Combines over the active lanes of each part, which the ballot of its lowest lane defines. */
-static LV combine_parts(Emit *e, Combine how, LV v, LV *ballot, uint32_t operation)
+static LV combine_parts(Emit *e, EmitCombine how, LV v, LV *ballot, uint32_t operation)
 {
     v = emit_lanes(e, v);
     LV memory = emit_alloca(e, LLVMTypeOf(v), "parts"), word[4];
-    LaneLoop l = lane_loop_begin(e, e->mask);
+    LanesLoop l = lane_loop_begin(e, e->mask);
     for (uint32_t k = 0; k < 4; k++)
         word[k] = emit_is_lanes(ballot[k]) ? emit_lane(e, ballot[k], l.index) : ballot[k];
     LV part = with_first(e, &l, ballot_lanes(e, word));
@@ -650,7 +650,7 @@ static void arithmetic(Emit *e, const SpvInst *i)
 {
     if (!of_subgroup(e, i))
         return;
-    Combine how = combine_of(i->op);
+    EmitCombine how = combine_of(i->op);
     uint32_t operation = spv_operand(i, 1), n;
     uint64_t cluster = e->W;
     if (operation == SpvGroupOperationClusteredReduce && spv_n_operands(i) > 3)

@@ -28,7 +28,7 @@ void lanes_count(Emit *e, DeviceStat stat, LV amount)
     if (!lanes_of(e)->options->stats)
         return;
     LV stats = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
-    If f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
+    EmitIf f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
     LV index = ir_int(e->i64, stat);
     LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
     LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),

@@ -20,7 +20,7 @@ typedef struct Batch {
     bool tested;
 } Batch;
 
-struct Together {
+struct LanesTogether {
     VEC(Batch) batches;     /* of the current block; the first access of each is its anchor */
     SpvInst *anchor;        /* of the last one */
     uint32_t now, anchored; /* instructions so far; those before the anchor */
@@ -93,10 +93,10 @@ void together_block(Emit *e, SpvBlock *block)
     if (!e->robust)
         return;
     if (!lanes->together) {
-        lanes->together = NEW(e->arena, struct Together);
+        lanes->together = NEW(e->arena, struct LanesTogether);
         lanes->together->place = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
     }
-    struct Together *t = lanes->together;
+    struct LanesTogether *t = lanes->together;
     t->batches.len = 0;
     Batch *b = NULL;
     for (SpvInst *i = block->insts.first, *next; i; i = next) {
@@ -121,7 +121,7 @@ void together_block(Emit *e, SpvBlock *block)
 
 static void test_batch(Emit *e, Batch *b)
 {
-    Pointer p[MEMBERS];
+    EmitPointer p[MEMBERS];
     for (uint32_t k = 0; k < b->n; k++)
         p[k] = *emit_pointer(e, spv_operand(b->access[k], 0));
     access_inside(e, p, b->n, b->test);
@@ -130,7 +130,7 @@ static void test_batch(Emit *e, Batch *b)
 
 LV together_inside(Emit *e, const SpvInst *i)
 {
-    struct Together *t = lanes_of(e)->together;
+    struct LanesTogether *t = lanes_of(e)->together;
     for (uint32_t n = 0; t && n < t->batches.len; n++) {
         Batch *b = &t->batches.data[n];
         for (uint32_t k = 0; k < b->n && b->n > 1; k++) {

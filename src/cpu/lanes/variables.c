@@ -13,7 +13,7 @@
 enum { STACK_VARIABLE = 16384 };
 
 typedef struct LanesVariables {
-    VEC(Pointer) privates; /* variables that generic pointers may point into, by base */
+    VEC(EmitPointer) privates; /* variables that generic pointers may point into, by base */
     VEC(uint64_t) private_bytes;
     uint64_t *frame; /* by variable that several functions share: 1 + its offset in the frame */
     LV dropped;
@@ -91,12 +91,12 @@ static LV private_memory(Emit *e, const SpvInst *variable, uint64_t bytes)
 uint64_t variables_own_bytes(Emit *e, SpvId variable)
 {
     const SpvType *t = spv_type_of(e->module, variable);
-    Layout l = emit_layout(e, t->element, t->storage);
+    EmitLayout l = emit_layout(e, t->element, t->storage);
     uint64_t size = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
     return e->uniformity->varying_variable[variable] ? align_up(size, 8) * e->W : size;
 }
 
-static void place(Emit *e, Pointer *p, const SpvInst *variable)
+static void place(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     if (size > (uint64_t)1 << 24) {
@@ -111,7 +111,7 @@ static void place(Emit *e, Pointer *p, const SpvInst *variable)
         p->base = private_memory(e, variable, size * e->W);
         p->lane_index = lanes_ids(e);
         p->lane_scale = (int64_t)size;
-        p->affine = (Affine){ .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W };
+        p->affine = (EmitAffine){ .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W };
     } else {
         p->at.rule = LAYOUT_LANES;
         p->base = private_memory(e, variable, size * e->W);
@@ -119,7 +119,7 @@ static void place(Emit *e, Pointer *p, const SpvInst *variable)
 }
 
 /* Notes a variable that a generic pointer may point into. */
-static void keep_private(Emit *e, const Pointer *p)
+static void keep_private(Emit *e, const EmitPointer *p)
 {
     uint64_t size = align_up(emit_layout_size(e, &p->at), emit_layout_align(e, &p->at));
     if (p->at.rule == LAYOUT_LANES || e->entry->model != SpvExecutionModelKernel)
@@ -129,13 +129,13 @@ static void keep_private(Emit *e, const Pointer *p)
              p->lane_scale ? (uint64_t)p->lane_scale * e->W : size);
 }
 
-void variables_own(Emit *e, const SpvInst *variable, Pointer *p)
+void variables_own(Emit *e, const SpvInst *variable, EmitPointer *p)
 {
     place(e, p, variable);
     keep_private(e, p);
 }
 
-Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
+EmitPointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
 {
     uint64_t stride = align_up(size, MAX(align, 8));
     LV base = lanes_frame(e, stride * e->W);
@@ -143,7 +143,8 @@ Pointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
         LV to = ir_at(e->b, base, ir_int(e->i64, stride * l));
         LLVMBuildMemCpy(e->b, to, 1, from, 1, ir_int(e->i64, size));
     }
-    return (Pointer){ .base = base,
+    return (
+        EmitPointer){ .base = base,
                       .lane_index = lanes_ids(e),
                       .lane_scale = (int64_t)stride,
                       .affine = { .first = { ir_int(e->i32, 0) }, .stride = 1, .group = e->W } };

@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
-Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
+MatTile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
 {
     uint64_t side = col ? t->rows : t->cols;
-    return (Tile){ ptr, ir_int(e->i64, side * comp_bytes(mat_comp(t))), col, true };
+    return (MatTile){ ptr, ir_int(e->i64, side * comp_bytes(mat_comp(t))), col, true };
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
 
 /* The side of the squares in which a tile is transposed: the largest power of two, at most 16 and
  * at most the elements of a 64-byte vector, that divides both sides of the tile. */
-static uint32_t square_side(const CopyFn *f)
+static uint32_t square_side(const MatCopy *f)
 {
     uint32_t n = MIN(16u, 64 / f->bytes);
     while (f->rows % n || f->cols % n)
@@ -85,7 +85,7 @@ static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t byt
     }
 }
 
-static LV make_copy(Emit *e, const CopyFn *f)
+static LV make_copy(Emit *e, const MatCopy *f)
 {
     char name[64];
     snprintf(name, sizeof(name), "tile_copy_%ux%u_%u%s%s", f->rows, f->cols, f->bytes,
@@ -122,11 +122,11 @@ static LV make_copy(Emit *e, const CopyFn *f)
     return fn;
 }
 
-static LV copy_function(Emit *e, CopyFn key)
+static LV copy_function(Emit *e, MatCopy key)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     for (uint32_t i = 0; i < m->copies.len; i++) {
-        CopyFn *f = &m->copies.data[i];
+        MatCopy *f = &m->copies.data[i];
         if (f->rows == key.rows && f->cols == key.cols && f->bytes == key.bytes &&
             f->from_col == key.from_col && f->to_col == key.to_col)
             return f->fn;
@@ -136,19 +136,19 @@ static LV copy_function(Emit *e, CopyFn key)
     return key.fn;
 }
 
-void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
+void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     uint32_t bytes = comp_bytes(mat_comp(t));
-    LV fn = copy_function(e, (CopyFn){ t->rows, t->cols, bytes, from->col, to->col, NULL });
+    LV fn = copy_function(e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, NULL });
     LV args[] = { to->ptr, to->stride, from->ptr, from->stride };
-    Leader l = mat_leader_begin(e, t);
+    MatLeader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");
     mat_leader_end(e, &l);
     mat_count(e, t, DEVICE_STAT_BYTES_MOVED,
               to->near && from->near ? (uint64_t)t->rows * t->cols * bytes : 0);
 }
 
-static void fill_home(Emit *e, const SpvType *t, const Tile *to, LV scalar)
+static void fill_home(Emit *e, const SpvType *t, const MatTile *to, LV scalar)
 {
     LT type = comp_type(e->cx, mat_comp(t));
     uint32_t bytes = comp_bytes(mat_comp(t));
@@ -161,16 +161,16 @@ static void fill_home(Emit *e, const SpvType *t, const Tile *to, LV scalar)
     }
     uint32_t chunk = 64 / bytes;
     LV v = ir_splat(e->b, scalar, chunk);
-    Loop l = loop_begin(e, ir_int(e->i64, n / chunk));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, n / chunk));
     LV p = ir_at_inbounds(e->b, to->ptr, LLVMBuildMul(e->b, l.index, ir_int(e->i64, 64), ""));
     ir_store(e->b, v, p, bytes);
     loop_end(e, &l);
 }
 
 /* Fills a dense tile, padding included. */
-void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar)
+void mat_fill(Emit *e, const SpvType *t, const MatTile *to, LV scalar)
 {
-    Leader l = mat_leader_begin(e, t);
+    MatLeader l = mat_leader_begin(e, t);
     fill_home(e, t, to, scalar);
     mat_leader_end(e, &l);
 }

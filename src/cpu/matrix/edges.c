@@ -20,12 +20,12 @@ static void take_turns(Emit *e, uint32_t to)
         lanes_of(e)->kernel->stream_bytes_per_step =
             MAX(lanes_of(e)->kernel->stream_bytes_per_step, bytes);
         LV every = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, yield_every));
-        If on = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, ir_int(e->i32, 0), ""));
+        EmitIf on = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, every, ir_int(e->i32, 0), ""));
         LV one = ir_int(e->i64, offsetof(CpuEnv, yield_count));
         LV p = ir_at_inbounds(e->b, e->env, one);
         LV n = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i32, p, ""), ir_int(e->i32, 1), "");
         LLVMBuildStore(e->b, n, p);
-        If due = if_begin(e, LLVMBuildICmp(e->b, LLVMIntUGE, n, every, ""));
+        EmitIf due = if_begin(e, LLVMBuildICmp(e->b, LLVMIntUGE, n, every, ""));
         LLVMBuildStore(e->b, ir_int(e->i32, 0), p);
         LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
         LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
@@ -38,7 +38,7 @@ static void take_turns(Emit *e, uint32_t to)
 
 typedef struct MatPhiCopy {
     const SpvType *type;
-    Tile to, from;
+    MatTile to, from;
     bool fill;
     LV splat;
 } MatPhiCopy;
@@ -76,7 +76,7 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
                 copies.data[i].from.ptr == copies.data[j].to.ptr) {
                 MatPhiCopy *c = &copies.data[i];
                 LV room = mat_frame(e, c->type, mat_bytes(e, c->type));
-                Tile aside = mat_dense(e, c->type, room, c->from.col);
+                MatTile aside = mat_dense(e, c->type, room, c->from.col);
                 mat_copy(e, c->type, &aside, &c->from);
                 c->from = aside;
             }

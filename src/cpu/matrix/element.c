@@ -14,7 +14,7 @@ uint32_t mat_length(Emit *e, const SpvType *t)
     return (uint32_t)((total + holders - 1) / holders);
 }
 
-static LV own_linear(Emit *e, const Holders *h, LV index)
+static LV own_linear(Emit *e, const MatHolders *h, LV index)
 {
     LV lanes = emit_lanes(e, index);
     LV row = LLVMBuildMul(e->b, lanes, ir_int(LLVMTypeOf(lanes), h->n), "");
@@ -24,9 +24,10 @@ static LV own_linear(Emit *e, const Holders *h, LV index)
 
 /* Where the lanes' elements lie: one address if they lie side by side (dense, row-major, one index
  * for all lanes), else one for each lane. */
-static LV element_address(Emit *e, const SpvType *t, const Tile *tile, LV index, bool *side_by_side)
+static LV element_address(Emit *e, const SpvType *t, const MatTile *tile, LV index,
+                          bool *side_by_side)
 {
-    Holders h = mat_holders(e, t);
+    MatHolders h = mat_holders(e, t);
     uint64_t total = (uint64_t)t->rows * t->cols;
     uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMTypeOf(index);
@@ -63,7 +64,7 @@ static LV index_as_i32(Emit *e, LV index) { return emit_cast_index(e, index, e->
 /* The active lanes that own an element: at the last index, some may lie beyond the matrix. */
 static LV owners(Emit *e, const SpvType *t, LV index)
 {
-    Holders h = mat_holders(e, t);
+    MatHolders h = mat_holders(e, t);
     uint64_t total = (uint64_t)t->rows * t->cols;
     LV mask = lanes_mask(e);
     if (total % h.n == 0)
@@ -73,7 +74,7 @@ static LV owners(Emit *e, const SpvType *t, LV index)
         e, mask, LLVMBuildICmp(e->b, LLVMIntULT, linear, ir_int(LLVMTypeOf(linear), total), ""));
 }
 
-LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
+LV mat_element(Emit *e, const SpvType *t, const MatTile *tile, LV index)
 {
     bool together;
     LV p = element_address(e, t, tile, index_as_i32(e, index), &together);
@@ -85,7 +86,7 @@ LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index)
     return v;
 }
 
-void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value)
+void mat_set_element(Emit *e, const SpvType *t, const MatTile *tile, LV index, LV value)
 {
     bool together;
     index = index_as_i32(e, index);

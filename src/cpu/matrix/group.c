@@ -28,7 +28,7 @@ static uint32_t operand_flags(const SpvInst *i)
 }
 
 /* Whether every value of the float type `from` is one of `to`. */
-static bool holds_exactly(Comp to, Comp from)
+static bool holds_exactly(IrComp to, IrComp from)
 {
     if (to == from || to == COMP_F64)
         return true;
@@ -43,7 +43,7 @@ static const SpvType *sum_type(Emit *e, const SpvInst *i)
     static const SpvType f32 = { .kind = SPV_FLOAT, .bits = 32 };
     static const SpvType f64 = { .kind = SPV_FLOAT, .bits = 64 };
     const SpvType *t = spv_type(e->module, i->type);
-    Comp c = mat_comp(spv_type_of(e->module, spv_operand(i, 2)));
+    IrComp c = mat_comp(spv_type_of(e->module, spv_operand(i, 2)));
     if (!comp_is_float(c) || holds_exactly(mat_comp(t), c))
         return t;
     SpvType *wide = arena_copy(e->arena, t, sizeof *t);
@@ -71,7 +71,7 @@ static GemmShape shape_of(Emit *e, const SpvInst *i, const SpvType *c)
                          flags & SpvCooperativeMatrixOperandsMatrixResultSignedComponentsKHRMask);
     s.saturate = flags & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask;
     s.c_other_sign =
-        s.saturate && comp_is_signed((Comp)s.c) !=
+        s.saturate && comp_is_signed((IrComp)s.c) !=
                           !!(flags & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask);
     s.denormals = s.c == COMP_F32 && ops_keeps_denormals(e, 32);
     s.a_col = mat_value(e, a)->tile.col;
@@ -110,7 +110,7 @@ static bool extends_chain(const MatMulAdd *p, const GemmShape *s)
            !memcmp(&one, s, sizeof(one));
 }
 
-static MatMulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Tile *to,
+static MatMulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const MatTile *to,
                            const GemmShape *shape)
 {
     MatMulAdd p = { .inst = i,
@@ -125,7 +125,7 @@ static MatMulAdd new_chain(Emit *e, const SpvInst *i, const SpvType *t, const Ti
     return p;
 }
 
-static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, Tile home)
+static void add_pending(Emit *e, const SpvInst *i, GemmShape *shape, MatTile home)
 {
     SpvId c = spv_operand(i, 2);
     const SpvType *tc = spv_type_of(e->module, c), *tr = spv_type(e->module, i->type);
@@ -154,12 +154,12 @@ static void sum_up_wide(Emit *e, const SpvInst *i, const SpvType *wide, GemmShap
 {
     const SpvType *t = spv_type(e->module, i->type);
     bool col = shape->c_col = mat_home(e, i->id).col;
-    Tile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
+    MatTile sums = mat_dense(e, wide, mat_frame(e, wide, mat_bytes(e, wide)), col);
     mat_flush(e);
     MatMulAdd p = new_chain(e, i, wide, &sums, shape);
     vec_push(e->arena, &matrices_of(e)->pending, p);
     mat_flush(e);
-    Tile to = mat_result(e, i);
+    MatTile to = mat_result(e, i);
     mat_convert(e, wide, (MatNumbers){ sums, mat_comp(wide) }, (MatNumbers){ to, mat_comp(t) });
 }
 
@@ -187,7 +187,7 @@ static void add_product(Emit *e, const SpvInst *i)
         sum_up_wide(e, i, sum, &shape);
 }
 
-const MatrixRule matrix_rules_group[] = {
+const MatRule matrix_rules_group[] = {
     { SpvOpCooperativeMatrixMulAddKHR, MATRIX_ALWAYS, add_product },
     { 0, 0, NULL },
 };
@@ -200,7 +200,7 @@ static void place_start(Emit *e, MatMulAdd *p)
     MatValue *start = mat_value(e, p->start);
     bool is_signed =
         operand_flags(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
-    Comp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
+    IrComp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
     bool other = comp_with_sign(from, true) != comp_with_sign(to, true);
     if (start->state == MAT_SPLAT) {
         LV x = start->splat;
@@ -213,7 +213,7 @@ static void place_start(Emit *e, MatMulAdd *p)
         return;
     }
     if (other) {
-        Tile c = mat_operand(e, p->start, p->to.col);
+        MatTile c = mat_operand(e, p->start, p->to.col);
         mat_convert(e, p->type, (MatNumbers){ c, from }, (MatNumbers){ p->to, to });
         return;
     }
@@ -267,14 +267,14 @@ static bool grid_add(Grid *g, MatMulAdd *p, uint32_t max_rows)
 
 static void reserve_scratch(Emit *e, const GemmShape *s)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     lanes_of(e)->kernel->scratch_bytes =
         MAX(lanes_of(e)->kernel->scratch_bytes, gemm_scratch_bytes(m->gemm, s));
     if (!m->scratch)
         m->scratch = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
 }
 
-static TileView tile_view(const Tile *t) { return (TileView){ t->ptr, t->stride }; }
+static GemmView tile_view(const MatTile *t) { return (GemmView){ t->ptr, t->stride }; }
 
 /* The distance in bytes to what the operand's load reads some iterations later. NULL: not
  * prefetched. */
@@ -300,8 +300,8 @@ static void grid_emit(Emit *e, Grid *g)
     uint32_t R = g->rows, S = g->cols, T = s.steps;
     s.rows = (uint16_t)R;
     s.cols = (uint16_t)S;
-    TileView *a = NEW_ARRAY(e->arena, TileView, R * T), *b = NEW_ARRAY(e->arena, TileView, T * S);
-    TileView *c = NEW_ARRAY(e->arena, TileView, R * S);
+    GemmView *a = NEW_ARRAY(e->arena, GemmView, R * T), *b = NEW_ARRAY(e->arena, GemmView, T * S);
+    GemmView *c = NEW_ARRAY(e->arena, GemmView, R * S);
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t t = 0; t < T; t++)
             a[r * T + t] = tile_view(&mat_value(e, g->row[r]->a.data[t])->tile);
@@ -327,7 +327,7 @@ static void grid_emit(Emit *e, Grid *g)
     call.env = e->env;
     call.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
     reserve_scratch(e, &s);
-    Leader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
+    MatLeader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     call.shape = s;
     call.table = mat_table(e, gemm_table_entries(&s));
     call.scratch = matrices_of(e)->scratch;
@@ -359,7 +359,7 @@ static void settle_result(Emit *e, MatMulAdd *p)
 
 void mat_emit_groups(Emit *e)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     uint32_t n = m->pending.len;
     MatMulAdd *all = m->pending.data;
     uint8_t *done = NEW_ARRAY(e->arena, uint8_t, n + 1);

@@ -39,13 +39,13 @@ uint32_t mat_n_holders(const Emit *e, const SpvType *t)
     return lanes && !is_small(e) ? e->W : (uint32_t)mat_workgroup_size(e);
 }
 
-Holders mat_holders(Emit *e, const SpvType *t)
+MatHolders mat_holders(Emit *e, const SpvType *t)
 {
     uint32_t n = mat_n_holders(e, t);
     if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W)
-        return (Holders){ n, ir_int(e->i32, 0) };
+        return (MatHolders){ n, ir_int(e->i32, 0) };
     LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
-    return (Holders){ n, LLVMBuildMul(e->entry_b, subgroup, ir_int(e->i32, e->W), "") };
+    return (MatHolders){ n, LLVMBuildMul(e->entry_b, subgroup, ir_int(e->i32, e->W), "") };
 }
 
 LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
@@ -61,7 +61,7 @@ LV mat_frame(Emit *e, const SpvType *t, uint64_t bytes)
 
 LV mat_table(Emit *e, uint32_t entries)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     if (entries > m->table_entries) {
         m->table_entries = entries;
         m->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "tiles");
@@ -69,9 +69,9 @@ LV mat_table(Emit *e, uint32_t entries)
     return m->table;
 }
 
-Leader mat_leader_begin(Emit *e, const SpvType *t)
+MatLeader mat_leader_begin(Emit *e, const SpvType *t)
 {
-    Leader l = { 0 };
+    MatLeader l = { 0 };
     if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || matrices_of(e)->leading)
         return l;
     if (matrices_of(e)->shared_elements)
@@ -83,7 +83,7 @@ Leader mat_leader_begin(Emit *e, const SpvType *t)
     return l;
 }
 
-void mat_leader_end(Emit *e, Leader *l)
+void mat_leader_end(Emit *e, MatLeader *l)
 {
     if (!l->on)
         return;
@@ -103,7 +103,7 @@ void mat_count(Emit *e, const SpvType *t, DeviceStat stat, uint64_t n)
 {
     if (!n || !lanes_of(e)->options->stats)
         return;
-    If f = { 0 };
+    EmitIf f = { 0 };
     bool some = t && t->scope == SpvScopeWorkgroup && mat_workgroup_size(e) > e->W;
     if (some)
         f = if_begin(e, is_leader(e));

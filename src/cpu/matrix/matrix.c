@@ -7,7 +7,7 @@
 
 bool mat_is(const SpvType *t) { return t && t->kind == SPV_COOPMAT; }
 
-Comp mat_comp(const SpvType *matrix) { return comp_of(matrix->element); }
+IrComp mat_comp(const SpvType *matrix) { return comp_of(matrix->element); }
 
 /* ---- composites that hold matrices: taken apart by pass_apart, else refused ------------------ */
 
@@ -52,7 +52,7 @@ static bool is_scope_unknown(Emit *e, const SpvInst *i, const SpvType *t)
     return true;
 }
 
-static bool is_concerned(Emit *e, const MatrixRule *r, const SpvInst *i)
+static bool is_concerned(Emit *e, const MatRule *r, const SpvInst *i)
 {
     switch (r->when) {
     case MATRIX_POINTER: return mat_points(e, i->op == SpvOpVariable ? i->id : spv_operand(i, 0));
@@ -64,7 +64,7 @@ static bool is_concerned(Emit *e, const MatrixRule *r, const SpvInst *i)
 
 bool matrix_inst(Emit *e, const SpvInst *i)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     if (!m)
         return false;
     const SpvType *t = i->type ? spv_type(e->module, i->type) : NULL;
@@ -75,7 +75,7 @@ bool matrix_inst(Emit *e, const SpvInst *i)
         refuse_composite(e, i, composite);
         return true;
     }
-    const MatrixRule *r = i->op < m->n_rules ? m->rules[i->op] : NULL;
+    const MatRule *r = i->op < m->n_rules ? m->rules[i->op] : NULL;
     if (!r || !is_concerned(e, r, i))
         return false;
     r->fn(e, i);
@@ -86,20 +86,20 @@ bool matrix_inst(Emit *e, const SpvInst *i)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static const MatrixRule *const rule_tables[] = {
+static const MatRule *const rule_tables[] = {
     matrix_rules_memory, matrix_rules_variable, matrix_rules_whole,
     matrix_rules_ops,    matrix_rules_group,    matrix_rules_nv,
     matrix_rules_reduce, matrix_rules_tensor,   matrix_rules_qcom,
 };
 
-static void index_rules(Emit *e, Matrices *m)
+static void index_rules(Emit *e, MatEmit *m)
 {
     for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
-        for (const MatrixRule *r = rule_tables[t]; r->fn; r++)
+        for (const MatRule *r = rule_tables[t]; r->fn; r++)
             m->n_rules = MAX(m->n_rules, r->op + 1u);
-    m->rules = NEW_ARRAY(e->arena, const MatrixRule *, m->n_rules);
+    m->rules = NEW_ARRAY(e->arena, const MatRule *, m->n_rules);
     for (uint32_t t = 0; t < COUNT_OF(rule_tables); t++)
-        for (const MatrixRule *r = rule_tables[t]; r->fn; r++)
+        for (const MatRule *r = rule_tables[t]; r->fn; r++)
             m->rules[r->op] = r;
 }
 
@@ -122,13 +122,13 @@ bool matrix_begin(Emit *e)
 {
     if (!any_matrix(e) || e->failed)
         return !e->failed;
-    Matrices *m = lanes_of(e)->matrices = NEW(e->arena, Matrices);
+    MatEmit *m = lanes_of(e)->matrices = NEW(e->arena, MatEmit);
     index_rules(e, m);
     m->webs = matrix_webs(e->arena, e->module, e->cfg);
     m->gemm = gemm_new(e->arena, e->ll, lanes_of(e)->machine);
     m->values = NEW_ARRAY(e->arena, MatValue *, e->module->bound);
     m->variables = NEW_ARRAY(e->arena, MatVariable *, e->module->bound);
-    m->homes = NEW_ARRAY(e->arena, Home, m->webs->n_webs + 1);
+    m->homes = NEW_ARRAY(e->arena, MatHome, m->webs->n_webs + 1);
     m->web_col = NEW_ARRAY(e->arena, uint8_t, m->webs->n_webs + 1);
     m->same_in_workgroup = workgroup_same(e->arena, e->module, e->cfg, e->uniformity);
     m->loop_bytes = NEW_ARRAY(e->arena, uint64_t, e->cfg->n_loops + 1);

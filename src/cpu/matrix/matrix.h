@@ -15,11 +15,11 @@
 #include "cpu/lanes/lanes.h"
 #include "llvm/arith.h"
 
-typedef struct Tile {
+typedef struct MatTile {
     LV ptr, stride; /* stride: i64, bytes */
     bool col;       /* column-major */
     bool near;      /* in the frame or workgroup memory */
-} Tile;
+} MatTile;
 
 typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } MatState;
 
@@ -34,8 +34,8 @@ typedef struct MatValue {
     SpvId id;
     const SpvType *type;
     MatState state;
-    Tile tile;   /* HOME, LAZY */
-    LV prefetch; /* LAZY: bytes to a later iteration's tile, or NULL */
+    MatTile tile; /* HOME, LAZY */
+    LV prefetch;  /* LAZY: bytes to a later iteration's tile, or NULL */
     /* HOME within a variable's memory: which part. It must be copied before that is written */
     MatPlace place;
     LV splat; /* SPLAT: the scalar that every element has */
@@ -48,10 +48,10 @@ typedef struct MatValue {
 /* Who holds the elements of a matrix: the W lanes of the subgroup (or those that exist, if the
  * workgroup is smaller), or all invocations of the workgroup. Element e of holder h is linear
  * element e * n + h of the row-major matrix. */
-typedef struct Holders {
+typedef struct MatHolders {
     uint32_t n;
     LV first; /* i32: number of this subgroup's lane 0 */
-} Holders;
+} MatHolders;
 
 /* A pending chain of multiply-adds: start + sum of a[i] * b[i]. */
 typedef struct MatMulAdd {
@@ -61,57 +61,57 @@ typedef struct MatMulAdd {
     VEC(SpvId) a, b;
     uint32_t scope;
     GemmShape shape; /* rows = cols = 1, steps as long as the chain */
-    Tile to;         /* where the result goes */
+    MatTile to;      /* where the result goes */
     MatPlace place;  /* if `to` is in a variable's memory: where there */
 } MatMulAdd;
 
-typedef struct Home {
-    Tile tile;
+typedef struct MatHome {
+    MatTile tile;
     uint64_t bytes;
-} Home;
+} MatHome;
 
 typedef struct MatVariable {
     LV base;
     uint64_t bytes;
 } MatVariable;
 
-typedef struct CopyFn {
+typedef struct MatCopy {
     uint32_t rows, cols, bytes;
     bool from_col, to_col;
     LV fn;
-} CopyFn;
+} MatCopy;
 
-typedef struct Stored {
+typedef struct MatStored {
     const SpvType *type;
-    Tile to, from;
-} Stored; /* both tiles have the same order */
+    MatTile to, from;
+} MatStored; /* both tiles have the same order */
 
 /* An instruction with a rule's opcode is emitted by that rule */
-typedef enum MatrixWhen {
+typedef enum MatWhen {
     MATRIX_ALWAYS,
     MATRIX_POINTER, /* if its pointer points into a variable that holds matrices */
     MATRIX_OPERAND, /* if its first operand is a matrix */
     MATRIX_RESULT   /* if its result is a matrix */
-} MatrixWhen;
-typedef struct MatrixRule {
+} MatWhen;
+typedef struct MatRule {
     uint16_t op, when;
     EmitFn *fn;
-} MatrixRule;
+} MatRule;
 
-typedef struct Matrices {
-    const MatrixRule **rules; /* by opcode */
+typedef struct MatEmit {
+    const MatRule **rules; /* by opcode */
     uint32_t n_rules;
     Gemm *gemm;
     MatrixWebs *webs;
     MatValue **values;       /* by id */
     MatVariable **variables; /* by id */
-    Home *homes;             /* by web */
+    MatHome *homes;          /* by web */
     uint8_t *web_col;        /* by web: column-major homes */
     VEC(MatMulAdd) pending;
     VEC(MatValue *) lazy;     /* loads of this block that have not been read yet */
     VEC(MatValue *) borrowed; /* values of this block that lie in a variable's memory */
-    VEC(CopyFn) copies;
-    VEC(Stored) stores;         /* put off; all of one type and order */
+    VEC(MatCopy) copies;
+    VEC(MatStored) stores;      /* put off; all of one type and order */
     uint16_t *ids;              /* what mat_ids returned last */
     uint32_t ids_room;          /* its size */
     LV table, scratch;          /* arguments of the multiply-add kernels */
@@ -122,18 +122,18 @@ typedef struct Matrices {
     bool shared_elements;       /* invocations access elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros has been given */
-} Matrices;
-static inline Matrices *matrices_of(const Emit *e) { return lanes_of(e)->matrices; }
+} MatEmit;
+static inline MatEmit *matrices_of(const Emit *e) { return lanes_of(e)->matrices; }
 
 /* ---- matrix.c -------------------------------------------------------------------------------- */
 
 /* Each is ended by a row without a function. An opcode has one row in all of them. */
-extern const MatrixRule matrix_rules_memory[], matrix_rules_variable[], matrix_rules_whole[],
+extern const MatRule matrix_rules_memory[], matrix_rules_variable[], matrix_rules_whole[],
     matrix_rules_ops[], matrix_rules_group[], matrix_rules_nv[], matrix_rules_reduce[],
     matrix_rules_tensor[], matrix_rules_qcom[];
 
 bool mat_is(const SpvType *t);
-Comp mat_comp(const SpvType *matrix);
+IrComp mat_comp(const SpvType *matrix);
 
 /* ---- value.c --------------------------------------------------------------------------------- */
 
@@ -141,16 +141,16 @@ Comp mat_comp(const SpvType *matrix);
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
 MatValue *mat_value(Emit *e, SpvId id); /* never NULL if the id has a matrix type */
 /* The value's elements in memory, complete. Valid until the next write. */
-Tile mat_read(Emit *e, SpvId id);
-Tile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
+MatTile mat_read(Emit *e, SpvId id);
+MatTile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
 /* Must be called before a write to `t`: what is still needed of its contents is read or copied. */
-void mat_before_write(Emit *e, const Tile *t, const MatPlace *place);
+void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place);
 /* Where the result of `i` goes. The caller must write all of it next. */
-Tile mat_result(Emit *e, const SpvInst *i);
+MatTile mat_result(Emit *e, const SpvInst *i);
 /* Whether writing to `t` would change what a pending multiply-add reads, or its result. */
-bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *place);
+bool mat_is_awaited(Emit *e, const MatMulAdd *p, const MatTile *t, const MatPlace *place);
 /* Whether a value lies in memory that is about to be written. */
-bool mat_lies_in(const MatValue *v, const Tile *t, const MatPlace *place);
+bool mat_lies_in(const MatValue *v, const MatTile *t, const MatPlace *place);
 bool mat_same_place(const MatPlace *a, const MatPlace *b);
 void mat_flush(Emit *e); /* emits the pending multiply-adds */
 /* The instruction has been emitted: its operands need not be kept for it any longer. */
@@ -163,19 +163,19 @@ uint64_t mat_bytes(Emit *e, const SpvType *matrix); /* of a dense home, padding 
 /* Adds to a counter. An operation on a workgroup's matrix counts once, not once a subgroup. */
 void mat_count(Emit *e, const SpvType *matrix, DeviceStat stat, uint64_t n);
 uint32_t mat_n_holders(const Emit *e, const SpvType *matrix);
-Holders mat_holders(Emit *e, const SpvType *matrix);
+MatHolders mat_holders(Emit *e, const SpvType *matrix);
 /* Memory for a matrix: in the subgroup's frame, or workgroup memory. */
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
 /* A table of `entries` times 8 bytes on the stack. The next table overwrites it. */
 LV mat_table(Emit *e, uint32_t entries);
 /* Around code that reads or writes whole matrices of that type. If they are a workgroup's, only its
  * first subgroup runs that code, and nothing computed inside may be used after it. */
-typedef struct Leader {
+typedef struct MatLeader {
     bool on;
-    If f;
-} Leader;
-Leader mat_leader_begin(Emit *e, const SpvType *matrix);
-void mat_leader_end(Emit *e, Leader *l);
+    EmitIf f;
+} MatLeader;
+MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
+void mat_leader_end(Emit *e, MatLeader *l);
 
 /* ---- survey.c -------------------------------------------------------------------------------- */
 
@@ -187,7 +187,7 @@ void mat_survey(Emit *e);
 
 void mat_share_survey(Emit *e);
 /* i1, or NULL: whether what a load reads at p stays as it is while the dispatch runs. */
-LV mat_unchanged(Emit *e, const Pointer *p, uint32_t access, LV inside);
+LV mat_unchanged(Emit *e, const EmitPointer *p, uint32_t access, LV inside);
 /* CpuEnv.panel for a call: operands that are not known to stay get a panel of their own. NULL: none
  * are. */
 LV mat_panel(Emit *e, const SpvId *ids, uint32_t n, const GemmShape *s);
@@ -199,9 +199,9 @@ void mat_emit_groups(Emit *e);
 
 /* ---- copy.c ---------------------------------------------------------------------------------- */
 
-Tile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
-void mat_copy(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
-void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
+MatTile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
+void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from);
+void mat_fill(Emit *e, const SpvType *t, const MatTile *to, LV scalar);
 
 /* ---- element.c ------------------------------------------------------------------------------- */
 
@@ -209,8 +209,8 @@ void mat_fill(Emit *e, const SpvType *t, const Tile *to, LV scalar);
 uint32_t mat_length(Emit *e, const SpvType *t);
 /* Element `index` (i32, a scalar or different in each lane) of each lane: <W x T>. The tile must be
  * dense and in the frame. */
-LV mat_element(Emit *e, const SpvType *t, const Tile *tile, LV index);
-void mat_set_element(Emit *e, const SpvType *t, const Tile *tile, LV index, LV value);
+LV mat_element(Emit *e, const SpvType *t, const MatTile *tile, LV index);
+void mat_set_element(Emit *e, const SpvType *t, const MatTile *tile, LV index, LV value);
 
 /* ---- memory.c: loads and stores -------------------------------------------------------------- */
 
@@ -226,7 +226,7 @@ bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices 
 
 /* Puts a store off. Until mat_stores_done the caller may emit nothing but such stores that accesses
  * memory. */
-void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from);
+void mat_store_later(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from);
 void mat_stores_done(Emit *e);
 
 /* ---- qcom.c: Qualcomm's conversions ---------------------------------------------------------- */
@@ -238,14 +238,14 @@ bool mat_qcom_order(const SpvType *t);
 /* ---- ops.c: element by element --------------------------------------------------------------- */
 
 /* An operand's elements, in a dense tile of the given order. */
-Tile mat_operand(Emit *e, SpvId id, bool col);
+MatTile mat_operand(Emit *e, SpvId id, bool col);
 /* An operand converted to another component type, row-major, in memory of its own. */
-Tile mat_converted(Emit *e, SpvId id, const SpvType *element);
+MatTile mat_converted(Emit *e, SpvId id, const SpvType *element);
 /* Converts the elements of a dense tile into another of the same order, in memory of its own. `t`
  * is a type of the same size and scope. */
 typedef struct MatNumbers {
-    Tile tile;
-    Comp comp;
+    MatTile tile;
+    IrComp comp;
 } MatNumbers;
 void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to);
 
@@ -263,20 +263,20 @@ void mat_store_run(Emit *e, LV v, LV p, uint32_t n, uint32_t align);
 
 /* What a load of a matrix reads: `lines` runs of `bytes` each, the first at p and each `stride`
  * (i64) behind the one before. */
-typedef struct PrefetchLines {
+typedef struct MatPrefetch {
     LV p, stride;
     uint32_t lines, bytes;
     /* by dimension of a tensor layout: bytes (i64) to the next block, and elements in a block */
     const LV *strides;
     const uint64_t *block;
     uint32_t n_dims;
-} PrefetchLines;
+} MatPrefetch;
 
 /* For a load in a loop with wait queues: the distance in bytes (i64) to what it reads some
  * iterations later. NULL: it is not prefetched. `a` is NULL for an OpLoad. */
-LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a);
+LV mat_prefetch_distance(Emit *e, const SpvInst *i, const MatPrefetch *a);
 LV mat_prefetch_wanted(Emit *e); /* i1: whether this dispatch wants it */
-void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a); /* prefetches that */
+void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a); /* prefetches that */
 
 /* ---- nv.c ------------------------------------------------------------------------------------ */
 
@@ -289,14 +289,14 @@ bool mat_tensor_order(Emit *e, const SpvInst *i); /* whether its tiles in memory
 
 /* ---- for the target of lanes (cpu/compile.c), whose hooks these are -------------------------- */
 
-bool matrix_begin(Emit *e);                                        /* before the first block */
-void matrix_end(Emit *e);                                          /* after the last */
-bool matrix_inst(Emit *e, const SpvInst *i);                       /* EmitTarget.inst */
-void matrix_block_begin(Emit *e);                                  /* block_begin */
-void matrix_block_end(Emit *e);                                    /* block_end */
-void matrix_memory_barrier(Emit *e);                               /* settle */
-void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);        /* edge */
-void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p); /* prefetch */
+bool matrix_begin(Emit *e);                                            /* before the first block */
+void matrix_end(Emit *e);                                              /* after the last */
+bool matrix_inst(Emit *e, const SpvInst *i);                           /* EmitTarget.inst */
+void matrix_block_begin(Emit *e);                                      /* block_begin */
+void matrix_block_end(Emit *e);                                        /* block_end */
+void matrix_memory_barrier(Emit *e);                                   /* settle */
+void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to);            /* edge */
+void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p); /* prefetch */
 extern const EmitRule qcom_array_rules[]; /* qcom.c: instructions on arrays */
 
 #endif

@@ -25,11 +25,11 @@ static uint32_t constant_layout(Emit *e, const SpvInst *i, SpvId id)
 }
 
 /* A matrix instruction's pointer is the same for all lanes. */
-static LV uniform_limit(Emit *e, const Pointer *p) { return emit_uniform(e, p->limit); }
-static LV uniform_base(Emit *e, const Pointer *p) { return emit_uniform(e, p->base); }
+static LV uniform_limit(Emit *e, const EmitPointer *p) { return emit_uniform(e, p->limit); }
+static LV uniform_base(Emit *e, const EmitPointer *p) { return emit_uniform(e, p->base); }
 
 /* i1: whether the last element of a tile, and with it every element, is inside the object. */
-static LV is_tile_inside(Emit *e, const SpvType *t, const Pointer *p, const Tile *tile)
+static LV is_tile_inside(Emit *e, const SpvType *t, const EmitPointer *p, const MatTile *tile)
 {
     uint32_t major = tile->col ? t->cols : t->rows, minor = tile->col ? t->rows : t->cols;
     LV base = uniform_base(e, p), limit = uniform_limit(e, p);
@@ -46,7 +46,7 @@ static LV is_tile_inside(Emit *e, const SpvType *t, const Pointer *p, const Tile
 
 /* What a pointer points to, an array's element if it is one: a number or vector, the unit of
  * strides. */
-static const SpvType *pointee_of(Emit *e, const SpvInst *i, const SpvType *t, const Pointer *p)
+static const SpvType *pointee_of(Emit *e, const SpvInst *i, const SpvType *t, const EmitPointer *p)
 {
     const SpvType *pointee = p->at.type;
     if (pointee && pointee->kind == SPV_ARRAY)
@@ -61,14 +61,15 @@ static const SpvType *pointee_of(Emit *e, const SpvInst *i, const SpvType *t, co
 
 /* The tile that a load or a store accesses. *inside: robust access, whether all of it is inside the
  * object; NULL: need not be tested. */
-static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
+static MatTile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
 {
     enum { ROW_MAJOR = 0, COLUMN_MAJOR = 1 };
     uint32_t first = i->op == SpvOpCooperativeMatrixStoreKHR ? 2 : 1;
     uint32_t layout = constant_layout(e, i, spv_operand(i, first));
-    const Pointer *p = emit_pointer(e, spv_operand(i, 0));
+    const EmitPointer *p = emit_pointer(e, spv_operand(i, 0));
     uint32_t bytes = comp_bytes(mat_comp(t));
-    Tile tile = { .near = p->storage == SpvStorageClassWorkgroup, .col = layout == COLUMN_MAJOR };
+    MatTile tile = { .near = p->storage == SpvStorageClassWorkgroup,
+                     .col = layout == COLUMN_MAJOR };
     if (layout > COLUMN_MAJOR)
         emit_error(e, i, "SPV_KHR_cooperative_matrix, Cooperative Matrix Layout",
                    "memory layout %u is not supported: RowMajorKHR (0) and ColumnMajorKHR (1) are",
@@ -83,17 +84,17 @@ static Tile memory_tile(Emit *e, const SpvInst *i, const SpvType *t, LV *inside)
 
 /* Copies element by element, skipping those outside of [base, base + limit): loads read zero,
  * stores drop them (robust access). A plain loop, as it rarely runs. */
-static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *memory,
-                         const Tile *home, bool store)
+static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const MatTile *memory,
+                         const MatTile *home, bool store)
 {
-    const Pointer *p = emit_pointer(e, pointer);
+    const EmitPointer *p = emit_pointer(e, pointer);
     uint32_t bytes = comp_bytes(mat_comp(t));
     LT type = LLVMIntTypeInContext(e->cx, bytes * 8);
     LV base = uniform_base(e, p), limit = uniform_limit(e, p);
     LV start = LLVMBuildPtrToInt(e->b, base, e->i64, "");
-    Leader leader = mat_leader_begin(e, t);
-    Loop i = loop_begin(e, ir_int(e->i64, memory->col ? t->cols : t->rows));
-    Loop j = loop_begin(e, ir_int(e->i64, memory->col ? t->rows : t->cols));
+    MatLeader leader = mat_leader_begin(e, t);
+    EmitLoop i = loop_begin(e, ir_int(e->i64, memory->col ? t->cols : t->rows));
+    EmitLoop j = loop_begin(e, ir_int(e->i64, memory->col ? t->rows : t->cols));
     LV minor = LLVMBuildMul(e->b, j.index, ir_int(e->i64, bytes), "");
     LV in_memory = ir_at_inbounds(
         e->b, memory->ptr,
@@ -108,7 +109,7 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
                          LLVMBuildICmp(e->b, LLVMIntULE, end, limit, ""), "");
     if (!store)
         ir_store(e->b, LLVMConstNull(type), in_home, bytes);
-    If f = if_begin(e, ok);
+    EmitIf f = if_begin(e, ok);
     LV x = ir_load(e->b, type, store ? in_home : in_memory, bytes);
     ir_store(e->b, x, store ? in_memory : in_home, bytes);
     if_end(e, &f);
@@ -118,10 +119,11 @@ static void guarded_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *m
 }
 
 /* The tile itself if all of it is inside, else a copy with zeros for what is not. */
-static Tile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const Tile *tile, LV inside)
+static MatTile inside_or_copy(Emit *e, const SpvType *t, SpvId pointer, const MatTile *tile,
+                              LV inside)
 {
-    Tile copy = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), tile->col), r = *tile;
-    If out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
+    MatTile copy = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), tile->col), r = *tile;
+    EmitIf out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
     guarded_copy(e, t, pointer, tile, &copy, false);
     if_end(e, &out);
     r.ptr = LLVMBuildSelect(e->b, inside, tile->ptr, copy.ptr, "");
@@ -150,18 +152,18 @@ static bool is_access_volatile(const SpvInst *i, uint32_t operand)
 
 static void load_matrix(Emit *e, const SpvInst *i)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     const SpvType *t = spv_type(e->module, i->type);
     MatValue *v = mat_value(e, i->id);
     LV inside;
-    Tile tile = memory_tile(e, i, t, &inside);
-    PrefetchLines lines = { tile.ptr,
-                            tile.stride,
-                            tile.col ? t->cols : t->rows,
-                            (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(t)),
-                            NULL,
-                            NULL,
-                            0 };
+    MatTile tile = memory_tile(e, i, t, &inside);
+    MatPrefetch lines = { tile.ptr,
+                          tile.stride,
+                          tile.col ? t->cols : t->rows,
+                          (tile.col ? t->rows : t->cols) * comp_bytes(mat_comp(t)),
+                          NULL,
+                          NULL,
+                          0 };
     bool stays = mat_may_stay(e, i) && !is_access_volatile(i, 3);
     v->prefetch = tile.near || !stays ? NULL : mat_prefetch_distance(e, i, &lines);
     if (!tile.near && !stays)
@@ -177,15 +179,15 @@ static void load_matrix(Emit *e, const SpvInst *i)
         vec_push(e->arena, &m->lazy, v);
         return;
     }
-    Tile home = mat_result(e, i);
+    MatTile home = mat_result(e, i);
     if (!inside) {
         mat_copy(e, t, &home, &tile);
         return;
     }
-    If in = if_begin(e, inside);
+    EmitIf in = if_begin(e, inside);
     mat_copy(e, t, &home, &tile);
     if_end(e, &in);
-    If out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
+    EmitIf out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
     guarded_copy(e, t, spv_operand(i, 0), &tile, &home, false);
     if_end(e, &out);
 }
@@ -213,8 +215,8 @@ static void store_matrix(Emit *e, const SpvInst *i)
     }
     LV inside;
     matrix_memory_barrier(e);
-    Tile from = mat_read(e, object);
-    Tile to = memory_tile(e, i, t, &inside);
+    MatTile from = mat_read(e, object);
+    MatTile to = memory_tile(e, i, t, &inside);
     mat_count(e, t, DEVICE_STAT_MATRIX_STORES, 1);
     mat_count(e, t, DEVICE_STAT_BYTES_STORED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
@@ -231,15 +233,15 @@ static void store_matrix(Emit *e, const SpvInst *i)
         mat_copy(e, t, &to, &from);
         return;
     }
-    If in = if_begin(e, inside);
+    EmitIf in = if_begin(e, inside);
     mat_copy(e, t, &to, &from);
     if_end(e, &in);
-    If out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
+    EmitIf out = if_begin(e, LLVMBuildNot(e->b, inside, ""));
     guarded_copy(e, t, spv_operand(i, 0), &to, &from, true);
     if_end(e, &out);
 }
 
-const MatrixRule matrix_rules_memory[] = {
+const MatRule matrix_rules_memory[] = {
     { SpvOpCooperativeMatrixLoadKHR, MATRIX_ALWAYS, load_matrix },
     { SpvOpCooperativeMatrixStoreKHR, MATRIX_ALWAYS, store_matrix },
     { 0, 0, NULL },

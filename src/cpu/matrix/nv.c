@@ -29,7 +29,7 @@ static void convert_use(Emit *e, const SpvInst *i)
     }
     if (!from)
         return;
-    Tile x = mat_read(e, spv_operand(i, 0)), to = mat_result(e, i);
+    MatTile x = mat_read(e, spv_operand(i, 0)), to = mat_result(e, i);
     mat_copy(e, t, &to, &x);
     mat_count(e, t, DEVICE_STAT_CONVERSIONS, 1);
 }
@@ -44,9 +44,9 @@ static void transpose_matrix(Emit *e, const SpvInst *i)
     }
     if (!from)
         return;
-    Tile x = from->element == t->element ? mat_read(e, spv_operand(i, 0))
-                                         : mat_converted(e, spv_operand(i, 0), t->element);
-    Tile to = mat_result(e, i);
+    MatTile x = from->element == t->element ? mat_read(e, spv_operand(i, 0))
+                                            : mat_converted(e, spv_operand(i, 0), t->element);
+    MatTile to = mat_result(e, i);
     x.col = !x.col;
     mat_copy(e, t, &to, &x);
     mat_count(e, t, DEVICE_STAT_CONVERSIONS, 1);
@@ -57,8 +57,8 @@ static void transpose_matrix(Emit *e, const SpvInst *i)
 typedef struct Element {
     const SpvInst *inst;
     const SpvType *type; /* of the matrix */
-    Tile to;
-    Tile *tiles; /* by argument: if it is a matrix; ptr NULL: it is `value` */
+    MatTile to;
+    MatTile *tiles; /* by argument: if it is a matrix; ptr NULL: it is `value` */
     LV *value;
     uint32_t n; /* arguments; the first two are row and column */
 } Element;
@@ -75,7 +75,7 @@ static void element_chunk(Emit *e, const Element *x, LV linear, LV major, LV min
         args[k] = x->tiles[k].ptr ? mat_load_run(e, type, mat_at(e, x->tiles[k].ptr, linear, bytes),
                                                  e->W, bytes)
                                   : x->value[k];
-    ElementCall c = { x->inst, spv_operand(x->inst, 1), args, x->n, mask, &result, 1 };
+    LanesCall c = { x->inst, spv_operand(x->inst, 1), args, x->n, mask, &result, 1 };
     if (lanes_call(e, &c))
         mat_store_run(e, result, mat_at(e, x->to.ptr, linear, bytes), e->W, bytes);
 }
@@ -98,8 +98,8 @@ static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t le
 {
     /* two vectors in each iteration, if they fit, for fewer of them */
     uint32_t each = length / e->W % 2 ? 1 : 2;
-    Loop l = loop_begin(e, ir_int(e->i64, lines)),
-         k = loop_begin(e, ir_int(e->i64, length / e->W / each));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, lines)),
+             k = loop_begin(e, ir_int(e->i64, length / e->W / each));
     for (uint32_t j = 0; j < each; j++) {
         LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, each * e->W), ""),
                                 ir_int(e->i64, j * e->W), "");
@@ -118,7 +118,7 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
     bool rows = e->W % length == 0; /* a vector is whole lines */
     LV n = ir_int(LLVMTypeOf(lanes_ids(e)), length);
     if (total >= e->W) {
-        Loop l = loop_begin(e, ir_int(e->i64, total / e->W));
+        EmitLoop l = loop_begin(e, ir_int(e->i64, total / e->W));
         LV linear = LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), "");
         LV first = LLVMBuildTrunc(e->b, linear, e->i32, ""),
            own = plus_lanes(e, first, lanes_ids(e));
@@ -146,7 +146,7 @@ static bool element_arguments(Emit *e, const SpvInst *i, Element *x)
         const SpvType *t = spv_type_of(e->module, spv_operand(i, o));
         n += mat_is(t) ? 1 : emit_n_leaves(e, t);
     }
-    x->tiles = NEW_ARRAY(e->arena, Tile, n);
+    x->tiles = NEW_ARRAY(e->arena, MatTile, n);
     x->value = NEW_ARRAY(e->arena, LV, n);
     x->tiles[2] = mat_operand(e, spv_operand(i, 0), x->to.col);
     x->n = 3;
@@ -180,7 +180,7 @@ static void call_per_element(Emit *e, const SpvInst *i)
     x.to = mat_result(e, i);
     uint32_t lines = x.to.col ? x.type->cols : x.type->rows;
     uint32_t length = x.to.col ? x.type->rows : x.type->cols;
-    Leader l = mat_leader_begin(e, x.type);
+    MatLeader l = mat_leader_begin(e, x.type);
     if (length % e->W == 0)
         element_lines(e, &x, lines, length);
     else
@@ -188,7 +188,7 @@ static void call_per_element(Emit *e, const SpvInst *i)
     mat_leader_end(e, &l);
 }
 
-const MatrixRule matrix_rules_nv[] = {
+const MatRule matrix_rules_nv[] = {
     { SpvOpCooperativeMatrixConvertNV, MATRIX_RESULT, convert_use },
     { SpvOpCooperativeMatrixTransposeNV, MATRIX_RESULT, transpose_matrix },
     { SpvOpCooperativeMatrixPerElementOpNV, MATRIX_RESULT, call_per_element },

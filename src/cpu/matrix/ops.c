@@ -59,7 +59,7 @@ static const Operation operations[] = {
 typedef struct Elementwise {
     const SpvInst *inst;
     const Operation *o;
-    Comp from, to;
+    IrComp from, to;
     bool saturate; /* CONVERT */
 } Elementwise;
 
@@ -72,12 +72,12 @@ static const Operation *operation_of(uint16_t op)
 }
 
 /* The type that arithmetic on `c` is done in. */
-static Comp working_type(Comp c)
+static IrComp working_type(IrComp c)
 {
     return c == COMP_BF16 || c == COMP_E4M3 || c == COMP_E5M2 ? COMP_F32 : c;
 }
 
-static LV convert_to(Emit *e, LV x, Comp from, Comp to)
+static LV convert_to(Emit *e, LV x, IrComp from, IrComp to)
 {
     return arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
 }
@@ -85,8 +85,8 @@ static LV convert_to(Emit *e, LV x, Comp from, Comp to)
 static LV convert_as_told(Emit *e, const Elementwise *w, LV x)
 {
     Reading reading = w->o->reading;
-    Comp from = reading == AS_TYPED ? w->from : comp_with_sign(w->from, reading == AS_SIGNED);
-    Comp to = comp_with_sign(w->to, w->o->to_signed);
+    IrComp from = reading == AS_TYPED ? w->from : comp_with_sign(w->from, reading == AS_SIGNED);
+    IrComp to = comp_with_sign(w->to, w->o->to_signed);
     if (from == to)
         return x;
     return arith_convert(e->b, x, from, to, ops_rounding(e, w->inst, to), w->saturate);
@@ -94,7 +94,7 @@ static LV convert_as_told(Emit *e, const Elementwise *w, LV x)
 
 static LV apply_to(Emit *e, const Elementwise *w, LV x, LV y)
 {
-    Comp from = w->from, working = working_type(from);
+    IrComp from = w->from, working = working_type(from);
     switch (w->o->kind) {
     case BINARY:
     case SCALE:
@@ -114,32 +114,32 @@ static LV apply_to(Emit *e, const Elementwise *w, LV x, LV y)
     return x;
 }
 
-static LV vector_at(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
+static LV vector_at(Emit *e, const MatTile *t, IrComp c, uint32_t n, LV index)
 {
     LV offset = LLVMBuildMul(e->b, index, ir_int(e->i64, (uint64_t)n * comp_bytes(c)), "");
     return ir_at_inbounds(e->b, t->ptr, offset);
 }
 
-static LV load_home_vector(Emit *e, const Tile *t, Comp c, uint32_t n, LV index)
+static LV load_home_vector(Emit *e, const MatTile *t, IrComp c, uint32_t n, LV index)
 {
     LT type = LLVMVectorType(comp_type(e->cx, c), n);
     return ir_load(e->b, type, vector_at(e, t, c, n, index), comp_bytes(c));
 }
 
-static LV splat_as(Emit *e, LV x, Comp c, uint32_t n)
+static LV splat_as(Emit *e, LV x, IrComp c, uint32_t n)
 {
     LT type = comp_type(e->cx, c);
     return ir_splat(e->b, LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, ""), n);
 }
 
 /* An operand in the result's order, dense: itself, or a transposed copy. */
-Tile mat_operand(Emit *e, SpvId id, bool col)
+MatTile mat_operand(Emit *e, SpvId id, bool col)
 {
-    Tile t = mat_read(e, id);
+    MatTile t = mat_read(e, id);
     if (t.col == col)
         return t;
     const SpvType *type = spv_type_of(e->module, id);
-    Tile aside = mat_dense(e, type, mat_frame(e, type, mat_bytes(e, type)), col);
+    MatTile aside = mat_dense(e, type, mat_frame(e, type, mat_bytes(e, type)), col);
     mat_copy(e, type, &aside, &t);
     return aside;
 }
@@ -149,9 +149,9 @@ Tile mat_operand(Emit *e, SpvId id, bool col)
 static void scale_by_lane(Emit *e, const Elementwise *w, LV scalar)
 {
     const SpvType *t = spv_type(e->module, w->inst->type);
-    Tile from = mat_read(e, spv_operand(w->inst, 0));
-    Tile to = mat_result(e, w->inst);
-    Loop l = loop_begin(e, ir_int(e->i32, mat_length(e, t)));
+    MatTile from = mat_read(e, spv_operand(w->inst, 0));
+    MatTile to = mat_result(e, w->inst);
+    EmitLoop l = loop_begin(e, ir_int(e->i32, mat_length(e, t)));
     LV x = mat_element(e, t, &from, l.index);
     scalar = emit_lanes(e, scalar);
     mat_set_element(e, t, &to, l.index, apply_to(e, w, x, scalar));
@@ -162,8 +162,8 @@ void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
 {
     uint32_t n = 64 / MAX(comp_bytes(from.comp), comp_bytes(to.comp));
     uint64_t count = mat_bytes(e, t) / comp_bytes(mat_comp(t)) / n;
-    Leader leader = mat_leader_begin(e, t);
-    Loop l = loop_begin(e, ir_int(e->i64, count));
+    MatLeader leader = mat_leader_begin(e, t);
+    EmitLoop l = loop_begin(e, ir_int(e->i64, count));
     LV r =
         convert_to(e, load_home_vector(e, &from.tile, from.comp, n, l.index), from.comp, to.comp);
     ir_store(e->b, r, vector_at(e, &to.tile, to.comp, n, l.index), comp_bytes(to.comp));
@@ -171,13 +171,13 @@ void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
     mat_leader_end(e, &leader);
 }
 
-Tile mat_converted(Emit *e, SpvId id, const SpvType *element)
+MatTile mat_converted(Emit *e, SpvId id, const SpvType *element)
 {
     const SpvType *from = spv_type_of(e->module, id);
     SpvType t = *from;
     t.element = element;
-    Tile x = mat_operand(e, id, false);
-    Tile to = mat_dense(e, &t, mat_frame(e, &t, mat_bytes(e, &t)), false);
+    MatTile x = mat_operand(e, id, false);
+    MatTile to = mat_dense(e, &t, mat_frame(e, &t, mat_bytes(e, &t)), false);
     mat_convert(e, &t, (MatNumbers){ x, mat_comp(from) }, (MatNumbers){ to, mat_comp(&t) });
     return to;
 }
@@ -207,15 +207,15 @@ static bool is_saturating(Emit *e, const SpvInst *i)
 
 /* Works vector by vector. The second operand is y, or `scalar` if y's ptr is NULL. Negations and
  * conversions have neither. */
-static void apply_to_vectors(Emit *e, const Elementwise *w, const Tile *x, const Tile *y, LV scalar,
-                             const Tile *to)
+static void apply_to_vectors(Emit *e, const Elementwise *w, const MatTile *x, const MatTile *y,
+                             LV scalar, const MatTile *to)
 {
     const SpvType *t = spv_type(e->module, w->inst->type);
     uint32_t n = 64 / MAX(comp_bytes(w->from), comp_bytes(w->to));
     uint64_t count = mat_bytes(e, t) / comp_bytes(w->to) / n;
-    Leader leader = mat_leader_begin(e, t);
+    MatLeader leader = mat_leader_begin(e, t);
     LV factor = scalar ? splat_as(e, scalar, w->from, n) : NULL;
-    Loop l = loop_begin(e, ir_int(e->i64, count));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, count));
     LV a = load_home_vector(e, x, w->from, n, l.index);
     LV b = y->ptr ? load_home_vector(e, y, w->from, n, l.index) : factor;
     LV r = apply_to(e, w, a, b);
@@ -244,13 +244,13 @@ static void elementwise(Emit *e, const SpvInst *i)
         return;
     }
     bool col = mat_home(e, i->id).col;
-    Tile x = mat_operand(e, spv_operand(i, 0), col), y = { 0 };
+    MatTile x = mat_operand(e, spv_operand(i, 0), col), y = { 0 };
     if (w.o->kind == BINARY)
         y = mat_operand(e, spv_operand(i, 1), col);
-    Tile to = mat_result(e, i);
+    MatTile to = mat_result(e, i);
     if (x.ptr == to.ptr &&
         comp_bytes(w.from) < comp_bytes(w.to)) { /* writes would overtake reads */
-        Tile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
+        MatTile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
         mat_copy(e, tx, &aside, &x);
         x = aside;
     }
@@ -258,7 +258,7 @@ static void elementwise(Emit *e, const SpvInst *i)
     mat_count(e, t, DEVICE_STAT_CONVERSIONS, w.o->kind == CONVERT);
 }
 
-const MatrixRule matrix_rules_ops[] = {
+const MatRule matrix_rules_ops[] = {
     { SpvOpIAdd, MATRIX_RESULT, elementwise },
     { SpvOpISub, MATRIX_RESULT, elementwise },
     { SpvOpIMul, MATRIX_RESULT, elementwise },

@@ -33,7 +33,7 @@ static bool is_step_available(const PrefetchLoad *s, SpvId id)
     return i != NULL;
 }
 
-static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
+static LV step_bytes(const PrefetchLoad *s, const PassAheadStep *x)
 {
     Emit *e = s->e;
     if (x->kind == STEP_CONSTANT)
@@ -50,15 +50,15 @@ static LV step_bytes(const PrefetchLoad *s, const AheadStep *x)
 }
 
 /* The machine prefetches lines that lie side by side itself. */
-static bool is_dense(const PrefetchLines *a)
+static bool is_dense(const MatPrefetch *a)
 {
     return LLVMIsAConstantInt(a->stride) && LLVMConstIntGetZExtValue(a->stride) == a->bytes;
 }
 
 /* A step within one cache line needs no prefetching. */
-LV mat_prefetch_distance(Emit *e, const SpvInst *i, const PrefetchLines *a)
+LV mat_prefetch_distance(Emit *e, const SpvInst *i, const MatPrefetch *a)
 {
-    const AheadLoad *l = wait_queues_load(e->ahead, i);
+    const PassAheadLoad *l = wait_queues_load(e->ahead, i);
     PrefetchLoad s = { e, i };
     if (!l || l->moves != AHEAD_STEPS || (a && is_dense(a)))
         return NULL;
@@ -95,26 +95,26 @@ LV mat_prefetch_wanted(Emit *e)
     return LLVMBuildICmp(e->b, LLVMIntNE, on, ir_int(e->i32, 0), "");
 }
 
-void mat_prefetch(Emit *e, const SpvInst *i, const PrefetchLines *a)
+void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
 {
     LV distance = mat_prefetch_distance(e, i, a);
     if (!distance)
         return;
-    If f = if_begin(e, mat_prefetch_wanted(e));
-    Loop l = loop_begin(e, ir_int(e->i64, a->lines));
+    EmitIf f = if_begin(e, mat_prefetch_wanted(e));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, a->lines));
     LV offset = LLVMBuildAdd(e->b, distance, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
     prefetch_run(e, a->p, offset, a->bytes);
     loop_end(e, &l);
     if_end(e, &f);
 }
 
-void matrix_prefetch(Emit *e, const SpvInst *i, const Pointer *p)
+void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
     LV distance = mat_prefetch_distance(e, i, NULL);
     if (!distance)
         return;
-    If f = if_begin(e, mat_prefetch_wanted(e));
+    EmitIf f = if_begin(e, mat_prefetch_wanted(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
     bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&

@@ -242,7 +242,7 @@ static LV with_lanes(Emit *e, LV v, uint32_t n)
 }
 
 /* The address of vector k of a dense tile, and its alignment. */
-static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, uint32_t *align)
+static LV line_at(Emit *e, const QcomConversion *x, const MatTile *t, uint32_t k, uint32_t *align)
 {
     uint64_t line = (uint64_t)x->lanes * x->bytes;
     *align = (uint32_t)MIN(line & -line, 64);
@@ -250,7 +250,7 @@ static LV line_at(Emit *e, const QcomConversion *x, const Tile *t, uint32_t k, u
 }
 
 /* Memory for the vectors, for a home in the other order. */
-static Tile memory_beside(Emit *e, const QcomConversion *x)
+static MatTile memory_beside(Emit *e, const QcomConversion *x)
 {
     return mat_dense(e, x->matrix, lanes_frame(e, mat_bytes(e, x->matrix)), x->col);
 }
@@ -263,7 +263,7 @@ static void construct_from_array(Emit *e, const SpvInst *i)
         return;
     LV *v = array_leaves(e, source, x.array->count);
     v = recast_numbers(e, v, x.word, x.type, x.bits, x.length);
-    Tile home = mat_result(e, i), to = home.col == x.col ? home : memory_beside(e, &x);
+    MatTile home = mat_result(e, i), to = home.col == x.col ? home : memory_beside(e, &x);
     for (uint32_t k = 0; k < x.length; k++) {
         uint32_t align;
         LV p = line_at(e, &x, &to, k, &align);
@@ -294,7 +294,7 @@ static void extract_to_array(Emit *e, const SpvInst *i)
     if (!open_conversion(e, i, spv_type_of(e->module, source), spv_type(e->module, i->type), &x))
         return;
     note_lanes(e, i, &x);
-    Tile home = mat_read(e, source), from = home;
+    MatTile home = mat_read(e, source), from = home;
     if (home.col != x.col) {
         from = memory_beside(e, &x);
         mat_copy(e, x.matrix, &from, &home);
@@ -310,7 +310,7 @@ static void extract_to_array(Emit *e, const SpvInst *i)
     emit_set(e, i, recast_numbers(e, v, x.bits, type, x.word, x.array->count), x.array->count);
 }
 
-const MatrixRule matrix_rules_qcom[] = {
+const MatRule matrix_rules_qcom[] = {
     { SpvOpCompositeConstructCoopMatQCOM, MATRIX_ALWAYS, construct_from_array },
     { SpvOpCompositeExtractCoopMatQCOM, MATRIX_ALWAYS, extract_to_array },
     { 0, 0, NULL },

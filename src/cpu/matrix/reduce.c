@@ -23,7 +23,7 @@ typedef struct MatLines {
 static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
 {
     LV args[] = { x, y }, result = x;
-    ElementCall c = { r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1 };
+    LanesCall c = { r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1 };
     lanes_call(e, &c);
     return result;
 }
@@ -50,7 +50,7 @@ static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, ui
         LLVMBuildStore(e->b, x[k], sum[k]);
     }
     if (lines > sums) {
-        Loop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
+        EmitLoop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
         LV first = mat_at(e, p, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""),
                           sums * stride * r->bytes);
         for (uint32_t k = 0; k < sums; k++) {
@@ -77,10 +77,10 @@ static void combine_across_long(Emit *e, const MatReduction *r, const MatLines *
     uint32_t lines = from->n, length = from->length;
     uint32_t group = lines % 4 == 0 ? 4 : lines % 2 == 0 ? 2 : 1;
     for (uint32_t rest = 0; rest < 2; rest++) { /* the first lines, then the others */
-        Loop l = loop_begin(e, ir_int(e->i64, rest ? lines / group - 1 : 1));
+        EmitLoop l = loop_begin(e, ir_int(e->i64, rest ? lines / group - 1 : 1));
         LV line = LLVMBuildAdd(e->b, l.index, ir_int(e->i64, rest), "");
         LV p = mat_at(e, from->p, line, (uint64_t)group * length * r->bytes);
-        Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
+        EmitLoop k = loop_begin(e, ir_int(e->i64, length / e->W));
         LV x = combine_lines(e, r, mat_at(e, p, k.index, e->W * r->bytes), group, length, e->W);
         LV sum = mat_at(e, to, k.index, e->W * r->bytes);
         if (rest)
@@ -106,7 +106,7 @@ static void combine_across(Emit *e, const MatReduction *r, const MatLines *from,
     if (whole > MOST_STREAMS) {
         combine_across_long(e, r, from, to);
     } else if (whole) {
-        Loop l = loop_begin(e, ir_int(e->i64, whole));
+        EmitLoop l = loop_begin(e, ir_int(e->i64, whole));
         LV x =
             combine_lines(e, r, mat_at(e, from->p, l.index, e->W * r->bytes), lines, length, e->W);
         mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
@@ -139,7 +139,7 @@ static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uin
     uint32_t group = 1, each = e->W * (length / n); /* elements that are combined into one vector */
     while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
         group *= 2;
-    Loop l = loop_begin(e, ir_int(e->i64, vectors / group));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, vectors / group));
     LV x[AT_ONCE], first = mat_at(e, from->p, l.index, (uint64_t)group * each * r->bytes);
     for (uint32_t k = 0; k < group; k++)
         x[k] = combine_lines(e, r, mat_at(e, first, ir_int(e->i64, k), (uint64_t)each * r->bytes),
@@ -161,7 +161,7 @@ static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uin
 static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, LV to)
 {
     uint32_t lines = from->n, n = from->length;
-    Loop l = loop_begin(e, ir_int(e->i64, (lines + e->W - 1) / e->W));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, (lines + e->W - 1) / e->W));
     LV first =
         LLVMBuildTrunc(e->b, LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), ""), e->i32, "");
     LV line = LLVMBuildAdd(e->b, emit_lanes(e, first), lanes_ids(e), ""),
@@ -176,7 +176,7 @@ static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, L
     LV x = lanes_masked_load(e, type, p, r->bytes, all);
     LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
     LLVMBuildStore(e->b, x, sum);
-    Loop k = loop_begin(e, ir_int(e->i64, n - 1));
+    EmitLoop k = loop_begin(e, ir_int(e->i64, n - 1));
     LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, ir_int(e->i64, 1), ""),
                            ir_int(e->i64, r->bytes), "");
     LV y = lanes_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
@@ -200,7 +200,7 @@ static void combine_along(Emit *e, const MatReduction *r, const MatLines *from, 
     }
     if (n < length && n < e->W) { /* first makes each line one of n elements */
         LV shorter = room_for(e, r, (uint64_t)lines * n);
-        Loop l = loop_begin(e, ir_int(e->i64, lines));
+        EmitLoop l = loop_begin(e, ir_int(e->i64, lines));
         LV x = combine_lines(e, r, mat_at(e, from->p, l.index, (uint64_t)length * r->bytes),
                              length / n, n, n);
         mat_store_run(e, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
@@ -231,7 +231,7 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
 {
     uint32_t lines = from->n, length = from->length;
     uint32_t half = length / 2, whole = half / e->W, rest = half % e->W;
-    Loop l = loop_begin(e, ir_int(e->i64, lines / 2));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, lines / 2));
     LV upper = mat_at(e, from->p, l.index, 2ull * length * r->bytes);
     LV lower = mat_at(e, upper, ir_int(e->i64, length), r->bytes);
     LV line = mat_at(e, to, l.index, (uint64_t)half * r->bytes);
@@ -239,7 +239,7 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
         uint32_t n = part ? rest : e->W, left = MIN(2 * n, e->W), right = 2 * n - left;
         if (!n || (!part && !whole))
             continue;
-        Loop k = loop_begin(e, ir_int(e->i64, part ? 1 : whole));
+        EmitLoop k = loop_begin(e, ir_int(e->i64, part ? 1 : whole));
         LV done = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, e->W), ""),
                                ir_int(e->i64, part ? whole * e->W : 0), "");
         LV j = LLVMBuildMul(e->b, done, ir_int(e->i64, 2), "");
@@ -262,7 +262,7 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
 static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines, const MatLines *to)
 {
     uint32_t length = to->length;
-    Loop l = loop_begin(e, ir_int(e->i64, to->n));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, to->n));
     LV line = mat_at(e, to->p, l.index, (uint64_t)length * r->bytes), x = NULL;
     if (same_lines) {
         LLVMBuildMemCpy(e->b, line, r->bytes, row, r->bytes,
@@ -271,7 +271,7 @@ static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines,
         x = ir_load(e->b, r->type, mat_at(e, row, l.index, r->bytes), r->bytes);
         x = emit_lanes(e, x);
         if (length >= e->W) {
-            Loop k = loop_begin(e, ir_int(e->i64, length / e->W));
+            EmitLoop k = loop_begin(e, ir_int(e->i64, length / e->W));
             mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
             loop_end(e, &k);
         }
@@ -283,7 +283,7 @@ static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines,
 }
 
 /* The lines of a dense tile. */
-static MatLines lines_of(const SpvType *t, const Tile *tile)
+static MatLines lines_of(const SpvType *t, const MatTile *tile)
 {
     return (MatLines){ tile->ptr, tile->col ? t->cols : t->rows, tile->col ? t->rows : t->cols };
 }
@@ -303,10 +303,10 @@ static bool sizes_fit(uint32_t mode, const SpvType *from, const SpvType *to)
 static void reduce_squares(Emit *e, const MatReduction *r, const MatLines *from, bool col)
 {
     const SpvType *t = spv_type(e->module, r->inst->type);
-    Tile home = mat_result(e, r->inst), to = home;
+    MatTile home = mat_result(e, r->inst), to = home;
     if (to.col != col)
         to = mat_dense(e, t, mat_frame(e, t, mat_bytes(e, t)), col);
-    Leader l = mat_leader_begin(e, t);
+    MatLeader l = mat_leader_begin(e, t);
     combine_squares(e, r, from, to.ptr);
     mat_leader_end(e, &l);
     if (to.ptr != home.ptr)
@@ -315,7 +315,7 @@ static void reduce_squares(Emit *e, const MatReduction *r, const MatLines *from,
 
 /* Reduces rows (which are the lines, unless the tile is column-major: `col`), columns, or both. */
 static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, bool col,
-                         const Tile *to)
+                         const MatTile *to)
 {
     const SpvType *t = spv_type(e->module, r->inst->type);
     uint32_t mode = spv_operand(r->inst, 1);
@@ -341,26 +341,26 @@ static void reduce_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = mat_source_type(e, i);
     uint32_t mode = spv_operand(i, 1);
-    Comp c = mat_comp(t);
+    IrComp c = mat_comp(t);
     MatReduction r = { i, comp_type(e->cx, c), comp_bytes(c) };
     if (!from || from->element != t->element || !sizes_fit(mode, from, t)) {
         emit_error(e, i, "SPV_NV_cooperative_matrix2",
                    "the result's type does not fit the reduction");
         return;
     }
-    Tile x = mat_read(e, spv_operand(i, 0));
+    MatTile x = mat_read(e, spv_operand(i, 0));
     MatLines lines = lines_of(from, &x);
     if (mode == SpvCooperativeMatrixReduce2x2Mask) {
         reduce_squares(e, &r, &lines, x.col);
         return;
     }
-    Tile to = mat_result(e, i);
-    Leader l = mat_leader_begin(e, t);
+    MatTile to = mat_result(e, i);
+    MatLeader l = mat_leader_begin(e, t);
     reduce_lines(e, &r, &lines, x.col, &to);
     mat_leader_end(e, &l);
 }
 
-const MatrixRule matrix_rules_reduce[] = {
+const MatRule matrix_rules_reduce[] = {
     { SpvOpCooperativeMatrixReduceNV, MATRIX_RESULT, reduce_matrix },
     { 0, 0, NULL },
 };

@@ -48,7 +48,7 @@ void mat_share_survey(Emit *e)
     matrices_of(e)->shares = !open;
 }
 
-LV mat_unchanged(Emit *e, const Pointer *p, uint32_t access, LV inside)
+LV mat_unchanged(Emit *e, const EmitPointer *p, uint32_t access, LV inside)
 {
     enum {
         OTHERS = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerVisibleMask |

@@ -120,20 +120,20 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
     return fn;
 }
 
-void mat_store_later(Emit *e, const SpvType *t, const Tile *to, const Tile *from)
+void mat_store_later(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     if (m->stores.len && m->stores.data[0].to.col != to->col)
         mat_stores_done(e);
-    Stored s = { t, *to, *from };
+    MatStored s = { t, *to, *from };
     vec_push(e->arena, &m->stores, s);
 }
 
 void mat_stores_done(Emit *e)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     uint32_t n = m->stores.len;
-    const Stored *s = m->stores.data;
+    const MatStored *s = m->stores.data;
     m->stores.len = 0;
     if (n < 2) {
         if (n)
@@ -142,7 +142,7 @@ void mat_stores_done(Emit *e)
     }
     const SpvType *t = s->type;
     uint64_t minor = s->to.col ? t->rows : t->cols, lines = s->to.col ? t->cols : t->rows;
-    Leader l = mat_leader_begin(e, t);
+    MatLeader l = mat_leader_begin(e, t);
     LV table = mat_table(e, n * MEMBERS);
     for (uint32_t i = 0; i < n; i++) {
         LV values[MEMBERS] = { s[i].to.ptr, s[i].to.stride, s[i].from.ptr };

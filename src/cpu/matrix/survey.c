@@ -93,7 +93,7 @@ static bool touches_elements(Emit *e, const SpvInst *i)
  * converted, the order that most instructions prefer. */
 void mat_survey(Emit *e)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     mat_share_survey(e);
     Votes *votes = NEW_ARRAY(e->arena, Votes, m->webs->n_webs + 1);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)

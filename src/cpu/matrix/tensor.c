@@ -13,7 +13,7 @@
 #include "cpu/matrix/tensor.h"
 
 /* i1: whether lines are aligned (see above), possibly a constant; NULL: never. */
-static LV is_aligned(Emit *e, const TensorTransfer *x)
+static LV is_aligned(Emit *e, const MatTransfer *x)
 {
     LV n = ir_int(e->i32, x->matrix->cols);
     if (x->swapped) {
@@ -27,7 +27,7 @@ static LV is_aligned(Emit *e, const TensorTransfer *x)
 }
 
 /* i1: whether n coordinates from the slice's offset on are inside dimension k. */
-static LV in_dimension(Emit *e, const TensorTransfer *x, uint32_t k, uint32_t n)
+static LV in_dimension(Emit *e, const MatTransfer *x, uint32_t k, uint32_t n)
 {
     LV offset = tensor_field(x, TENSOR_OFFSET, k), end = x->end[k];
     LV left = LLVMBuildSub(e->b, end, offset, "");
@@ -36,7 +36,7 @@ static LV in_dimension(Emit *e, const TensorTransfer *x, uint32_t k, uint32_t n)
 }
 
 /* i1: whether the slice is a tile in memory; NULL: never. Sets that tile. */
-static LV as_tile(Emit *e, const TensorTransfer *x, LV aligned, Tile *tile)
+static LV as_tile(Emit *e, const MatTransfer *x, LV aligned, MatTile *tile)
 {
     uint32_t d = x->d, inner = d - 1, outer = x->outer;
     uint32_t n = x->swapped ? x->matrix->cols : x->matrix->rows;
@@ -84,22 +84,22 @@ static LV as_tile(Emit *e, const TensorTransfer *x, LV aligned, Tile *tile)
 
 /* Loads the elements to `home`, and sets the tile that they lie in: the slice in memory if it is a
  * tile, which is decided at run time. */
-static void load_home(Emit *e, const TensorTransfer *x, const Tile *home, const Tile *tile, LV is,
-                      LV aligned)
+static void load_home(Emit *e, const MatTransfer *x, const MatTile *home, const MatTile *tile,
+                      LV is, LV aligned)
 {
     if (is && !ir_is_int(is, 0)) {
-        If f = if_begin(e, is);
+        EmitIf f = if_begin(e, is);
         mat_copy(e, x->matrix, home, tile);
         if_end(e, &f);
     }
     if (is && ir_is_int(is, 1))
         return;
-    If f = if_begin(e, is ? tensor_not(e, is) : ir_int(e->i1, 1));
+    EmitIf f = if_begin(e, is ? tensor_not(e, is) : ir_int(e->i1, 1));
     tensor_by_lines(e, x, home, aligned);
     if_end(e, &f);
 }
 
-static void count_transfer(Emit *e, const TensorTransfer *x)
+static void count_transfer(Emit *e, const MatTransfer *x)
 {
     uint64_t bytes = (uint64_t)x->matrix->rows * x->matrix->cols * x->bytes;
     mat_count(e, x->matrix, x->store ? DEVICE_STAT_MATRIX_STORES : DEVICE_STAT_MATRIX_LOADS, 1);
@@ -107,7 +107,7 @@ static void count_transfer(Emit *e, const TensorTransfer *x)
 }
 
 /* Prefetches the lines of a slice; if the layout has blocks, whole blocks. */
-static void prefetch_slice(Emit *e, const TensorTransfer *x)
+static void prefetch_slice(Emit *e, const MatTransfer *x)
 {
     LV strides[TENSOR_MAX_DIMS], start = ir_int(e->i64, 0);
     uint32_t rows = x->swapped ? x->matrix->cols : x->matrix->rows;
@@ -125,20 +125,20 @@ static void prefetch_slice(Emit *e, const TensorTransfer *x)
         start = LLVMBuildAdd(e->b, start, LLVMBuildMul(e->b, at, strides[k], ""), "");
     }
     uint64_t bytes = (cols + block[x->d - 1] - 1) / block[x->d - 1] * x->unit;
-    PrefetchLines lines = { ir_at(e->b, x->base, start),
-                            strides[x->outer],
-                            (uint32_t)((rows + block[x->outer] - 1) / block[x->outer]),
-                            (uint32_t)MIN(bytes, 4096),
-                            strides,
-                            block,
-                            x->d };
+    MatPrefetch lines = { ir_at(e->b, x->base, start),
+                          strides[x->outer],
+                          (uint32_t)((rows + block[x->outer] - 1) / block[x->outer]),
+                          (uint32_t)MIN(bytes, 4096),
+                          strides,
+                          block,
+                          x->d };
     mat_prefetch(e, x->inst, &lines);
 }
 
 static void load_tensor(Emit *e, const SpvInst *i)
 {
-    TensorTransfer x;
-    Tile tile, home;
+    MatTransfer x;
+    MatTile tile, home;
     if (!tensor_open(e, i, &x))
         return;
     if (x.decode)
@@ -156,7 +156,7 @@ static void load_tensor(Emit *e, const SpvInst *i)
         if (ir_is_int(is, 1))
             return;
         home = mat_dense(e, x.matrix, mat_frame(e, x.matrix, mat_bytes(e, x.matrix)), tile.col);
-        If f = if_begin(e, tensor_not(e, is));
+        EmitIf f = if_begin(e, tensor_not(e, is));
         tensor_by_lines(e, &x, &home, aligned);
         if_end(e, &f);
         v->tile.ptr = LLVMBuildSelect(e->b, is, tile.ptr, home.ptr, "");
@@ -165,7 +165,7 @@ static void load_tensor(Emit *e, const SpvInst *i)
     }
     if (x.decode)
         matrix_memory_barrier(e); /* because the function may store */
-    Tile old = { 0 };
+    MatTile old = { 0 };
     if (x.clips)
         old = mat_read(e, spv_operand(i, 1));
     home = mat_result(e, i);
@@ -176,20 +176,20 @@ static void load_tensor(Emit *e, const SpvInst *i)
 
 static void store_tensor(Emit *e, const SpvInst *i)
 {
-    TensorTransfer x;
-    Tile tile;
+    MatTransfer x;
+    MatTile tile;
     if (!tensor_open(e, i, &x))
         return;
     matrix_memory_barrier(e);
     count_transfer(e, &x);
-    Tile from = mat_read(e, spv_operand(i, 1));
+    MatTile from = mat_read(e, spv_operand(i, 1));
     LV aligned = is_aligned(e, &x), is = as_tile(e, &x, aligned, &tile);
     if (is && !ir_is_int(is, 0)) {
-        If f = if_begin(e, is);
+        EmitIf f = if_begin(e, is);
         mat_copy(e, x.matrix, &tile, &from);
         if_end(e, &f);
     }
-    If f = if_begin(e, is ? tensor_not(e, is) : ir_int(e->i1, 1));
+    EmitIf f = if_begin(e, is ? tensor_not(e, is) : ir_int(e->i1, 1));
     tensor_by_lines(e, &x, &from, aligned);
     if_end(e, &f);
 }
@@ -208,7 +208,7 @@ bool mat_tensor_order(Emit *e, const SpvInst *i)
            !tensor_constant(e, spv_operand(def, 1 + d));
 }
 
-const MatrixRule matrix_rules_tensor[] = {
+const MatRule matrix_rules_tensor[] = {
     { SpvOpCooperativeMatrixLoadTensorNV, MATRIX_ALWAYS, load_tensor },
     { SpvOpCooperativeMatrixStoreTensorNV, MATRIX_ALWAYS, store_tensor },
     { 0, 0, NULL },

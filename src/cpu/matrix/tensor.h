@@ -12,7 +12,7 @@ enum { TENSOR_MAX_VECTOR = 8 };
 /* Clamp modes. */
 enum { TENSOR_UNDEFINED, TENSOR_CONSTANT, TENSOR_TO_EDGE, TENSOR_REPEAT, TENSOR_MIRROR };
 
-typedef struct TensorTransfer {
+typedef struct MatTransfer {
     const SpvInst *inst;
     const SpvType *matrix;
     bool store;
@@ -33,20 +33,20 @@ typedef struct TensorTransfer {
     uint64_t unit, vector_unit; /* bytes that an index stands for; for decode_vector */
     uint32_t bytes;
     LT type;
-} TensorTransfer;
+} MatTransfer;
 
-typedef struct TensorPlace {
+typedef struct MatTensorPlace {
     LV clipped, constant; /* i1 or lanes; NULL: false everywhere */
     LV index;             /* i32: of the block */
     LV block[TENSOR_MAX_DIMS], in_block[TENSOR_MAX_DIMS];
-} TensorPlace;
+} MatTensorPlace;
 
 /* ---- tensor_open.c: operands ----------------------------------------------------------------- */
 
-uint32_t tensor_constant(Emit *e, SpvId id);                    /* 0 if it is not a constant */
-bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x); /* false after reporting */
-void tensor_open_decode(Emit *e, TensorTransfer *x);
-LV tensor_field(const TensorTransfer *x, uint32_t which, uint32_t dim);
+uint32_t tensor_constant(Emit *e, SpvId id);                 /* 0 if it is not a constant */
+bool tensor_open(Emit *e, const SpvInst *i, MatTransfer *x); /* false after reporting */
+void tensor_open_decode(Emit *e, MatTransfer *x);
+LV tensor_field(const MatTransfer *x, uint32_t which, uint32_t dim);
 /* The ids behind the addressing mask, by bit: view, decode function, decode function of vectors. */
 void tensor_addressing(const SpvInst *i, SpvId ids[3]);
 
@@ -63,19 +63,19 @@ LV tensor_widen(Emit *e, LV v); /* to 64 bits, unsigned */
 /* x / y and the remainder, unsigned. */
 LV tensor_divide(Emit *e, LV x, LV y, LV *rest);
 /* `aligned`: row and column are coordinates of the slice, but for the number of a line. */
-TensorPlace tensor_place(Emit *e, const TensorTransfer *x, LV row, LV col, bool aligned);
+MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool aligned);
 /* The distance in bytes from the pointer to a block. Exact, since neither factor has more than 32
  * bits. */
 LV tensor_bytes(Emit *e, LV index, uint64_t unit);
 /* Robust access: whether `bytes` at an arbitrary byte offset exist; NULL: they do. */
-LV tensor_exists(Emit *e, const TensorTransfer *x, LV offset, uint64_t bytes);
+LV tensor_exists(Emit *e, const MatTransfer *x, LV offset, uint64_t bytes);
 
 /* ---- tensor_lines.c -------------------------------------------------------------------------- */
 
 /* Transfers from or to a dense tile element by element. `aligned`: i1, whether lines are; NULL:
  * never. */
-void tensor_by_lines(Emit *e, const TensorTransfer *x, const Tile *home, LV aligned);
-LV tensor_clamp_value(Emit *e, const TensorTransfer *x);
+void tensor_by_lines(Emit *e, const MatTransfer *x, const MatTile *home, LV aligned);
+LV tensor_clamp_value(Emit *e, const MatTransfer *x);
 /* A vector of elements in memory, of which those in `mask` exist (NULL: all): loads one like
  * `value`, or stores `value` and returns NULL. */
 LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store);
@@ -84,9 +84,9 @@ LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store);
 
 /* What the decode function returns for the W elements at `p`. If all lanes are in one block, they
  * pass one pointer. Aligned lines step by one. */
-LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPlace *p, LV mask);
+LV tensor_decode(Emit *e, const MatTransfer *x, bool aligned, const MatTensorPlace *p, LV mask);
 /* i1: whether aligned lines consist of whole vectors; NULL: they do not. */
-LV tensor_in_vectors(Emit *e, const TensorTransfer *x, bool col);
-void tensor_by_vectors(Emit *e, const TensorTransfer *x, const Tile *tile); /* where they do */
+LV tensor_in_vectors(Emit *e, const MatTransfer *x, bool col);
+void tensor_by_vectors(Emit *e, const MatTransfer *x, const MatTile *tile); /* where they do */
 
 #endif

@@ -79,7 +79,7 @@ static LV modulo_of(Emit *e, LV c, LV n)
 /* ---- where an element lies ------------------------------------------------------------------- */
 
 /* The linear index of (row, col), with the view's clip region. */
-static LV linear_index(Emit *e, const TensorTransfer *x, LV row, LV col, TensorPlace *p)
+static LV linear_index(Emit *e, const MatTransfer *x, LV row, LV col, MatTensorPlace *p)
 {
     LV width = ir_int(e->i32, x->matrix->cols);
     if (x->clips) {
@@ -106,7 +106,7 @@ LV tensor_widen(Emit *e, LV v)
     return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i64) : e->i64, "");
 }
 
-static LV index_through_view(Emit *e, const TensorTransfer *x, LV index)
+static LV index_through_view(Emit *e, const MatTransfer *x, LV index)
 {
     const LV *size = x->view_sizes ? x->v + TENSOR_VIEW_SIZE * x->vd : x->f + TENSOR_SPAN * x->d;
     LV coord[TENSOR_MAX_DIMS], stride = ir_int(e->i32, 1), sum = NULL;
@@ -141,7 +141,7 @@ static LV mirror_into(Emit *e, LV c, LV size)
 }
 
 /* A coordinate in dimension k of the tensor, after the clamp mode. */
-static LV clamp_coordinate(Emit *e, const TensorTransfer *x, LV c, uint32_t k, TensorPlace *p)
+static LV clamp_coordinate(Emit *e, const MatTransfer *x, LV c, uint32_t k, MatTensorPlace *p)
 {
     uint32_t mode = x->store && x->clamp != TENSOR_UNDEFINED ? (uint32_t)TENSOR_CONSTANT : x->clamp;
     LV size = tensor_field(x, TENSOR_SIZE, k),
@@ -162,9 +162,9 @@ static LV clamp_coordinate(Emit *e, const TensorTransfer *x, LV c, uint32_t k, T
         e, out, mode == TENSOR_REPEAT ? modulo_of(e, c, size) : mirror_into(e, c, size), c);
 }
 
-TensorPlace tensor_place(Emit *e, const TensorTransfer *x, LV row, LV col, bool aligned)
+MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool aligned)
 {
-    TensorPlace p = { 0 };
+    MatTensorPlace p = { 0 };
     LV coord[TENSOR_MAX_DIMS] = { 0 };
     if (aligned && x->swapped) {
         for (uint32_t k = 0; k < x->d; k++)
@@ -201,7 +201,7 @@ LV tensor_bytes(Emit *e, LV index, uint64_t unit)
     return tensor_op(e, LLVMBuildMul, tensor_widen(e, index), ir_int(e->i64, unit));
 }
 
-LV tensor_exists(Emit *e, const TensorTransfer *x, LV offset, uint64_t bytes)
+LV tensor_exists(Emit *e, const MatTransfer *x, LV offset, uint64_t bytes)
 {
     if (!x->room)
         return NULL;

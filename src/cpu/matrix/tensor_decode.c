@@ -7,7 +7,7 @@
 #include "cpu/matrix/tensor.h"
 
 /* Calls a decode function that returns n numbers for each lane. */
-static void decode_numbers(Emit *e, const TensorTransfer *x, const TensorPlace *p, LV mask,
+static void decode_numbers(Emit *e, const MatTransfer *x, const MatTensorPlace *p, LV mask,
                            LV *results, uint32_t n)
 {
     LV args[1 + 2 * TENSOR_MAX_DIMS], base = LLVMBuildPtrToInt(e->b, x->base, e->i64, "");
@@ -19,20 +19,20 @@ static void decode_numbers(Emit *e, const TensorTransfer *x, const TensorPlace *
     }
     for (uint32_t k = 0; k < n; k++)
         results[k] = LLVMGetPoison(emit_lanes_type(e, x->type));
-    ElementCall c = {
+    LanesCall c = {
         x->inst, n > 1 ? x->decode_vector : x->decode, args, 1 + 2 * x->d, mask, results, n
     };
     lanes_call(e, &c);
 }
 
-static LV decode_element(Emit *e, const TensorTransfer *x, const TensorPlace *p, LV mask)
+static LV decode_element(Emit *e, const MatTransfer *x, const MatTensorPlace *p, LV mask)
 {
     LV result;
     decode_numbers(e, x, p, mask, &result, 1);
     return result;
 }
 
-LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPlace *p, LV mask)
+LV tensor_decode(Emit *e, const MatTransfer *x, bool aligned, const MatTensorPlace *p, LV mask)
 {
     uint32_t inner = x->d - 1;
     LV size = tensor_field(x, TENSOR_BLOCK, inner);
@@ -41,7 +41,7 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
     if (!possible)
         return decode_element(e, x, p, mask);
     LV zero = ir_int(e->i32, 0), last = ir_int(e->i32, e->W - 1);
-    TensorPlace of_one = *p;
+    MatTensorPlace of_one = *p;
     for (uint32_t k = 0; k < x->d; k++)
         of_one.block[k] = emit_lane(e, p->block[k], zero);
     /* the coordinates step by one from the first lane to the last */
@@ -52,7 +52,7 @@ LV tensor_decode(Emit *e, const TensorTransfer *x, bool aligned, const TensorPla
     LV one = LLVMBuildAnd(e->b, steps, same, "");
     of_one.in_block[inner] = tensor_op(e, LLVMBuildAdd, start, lanes_ids(e));
     LV slot = emit_alloca(e, emit_lanes_type(e, x->type), "decoded");
-    If f = if_begin(e, one);
+    EmitIf f = if_begin(e, one);
     of_one.index = emit_lane(e, p->index, zero);
     LLVMBuildStore(e->b, decode_element(e, x, &of_one, mask), slot);
     if_end(e, &f);
@@ -73,12 +73,13 @@ typedef struct TensorVectors {
 
 /* Decodes the elements of the vectors of the lanes in `mask` one by one, with the function of
  * elements. */
-static void stray_elements(Emit *e, const TensorTransfer *x, const TensorVectors *v, LV p, LV mask)
+static void stray_elements(Emit *e, const MatTransfer *x, const TensorVectors *v, LV p, LV mask)
 {
-    If f = if_begin(e, lanes_any(e, mask));
-    Loop l = loop_begin(e, ir_int(e->i32, x->vector));
+    EmitIf f = if_begin(e, lanes_any(e, mask));
+    EmitLoop l = loop_begin(e, ir_int(e->i32, x->vector));
     LV minor = tensor_op(e, LLVMBuildAdd, v->minor, l.index), inside = mask;
-    TensorPlace at = tensor_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
+    MatTensorPlace at =
+        tensor_place(e, x, v->col ? minor : v->line, v->col ? v->line : minor, true);
     if (at.constant)
         inside = tensor_op(e, LLVMBuildAnd, inside, tensor_not(e, at.constant));
     LV offset = tensor_bytes(e, at.index, x->unit);
@@ -109,10 +110,10 @@ static LV interleave(Emit *e, const LV *x, uint32_t n)
     return y[0];
 }
 
-static void transfer_vectors(Emit *e, const TensorTransfer *x, const TensorVectors *v, LV p)
+static void transfer_vectors(Emit *e, const MatTransfer *x, const TensorVectors *v, LV p)
 {
     uint32_t n = x->vector, inner = x->d - 1;
-    TensorPlace at =
+    MatTensorPlace at =
         tensor_place(e, x, v->col ? v->minor : v->line, v->col ? v->line : v->minor, true);
     LV mask = v->mask, stray = NULL, results[TENSOR_MAX_VECTOR];
     /* a vector that crosses the tensor's edge is not read as one */
@@ -147,11 +148,11 @@ static void transfer_vectors(Emit *e, const TensorTransfer *x, const TensorVecto
         stray_elements(e, x, v, p, emit_lanes(e, stray));
 }
 
-void tensor_by_vectors(Emit *e, const TensorTransfer *x, const Tile *tile)
+void tensor_by_vectors(Emit *e, const MatTransfer *x, const MatTile *tile)
 {
     uint32_t length = tile->col ? x->matrix->rows : x->matrix->cols;
     uint32_t n = x->matrix->rows * x->matrix->cols / x->vector;
-    Loop l = loop_begin(e, ir_int(e->i32, (n + e->W - 1) / e->W));
+    EmitLoop l = loop_begin(e, ir_int(e->i32, (n + e->W - 1) / e->W));
     LV number = tensor_op(e, LLVMBuildAdd, LLVMBuildMul(e->b, l.index, ir_int(e->i32, e->W), ""),
                           lanes_ids(e));
     TensorVectors v = { .linear = tensor_op(e, LLVMBuildMul, number, ir_int(e->i32, x->vector)),
@@ -164,7 +165,7 @@ void tensor_by_vectors(Emit *e, const TensorTransfer *x, const Tile *tile)
     loop_end(e, &l);
 }
 
-LV tensor_in_vectors(Emit *e, const TensorTransfer *x, bool col)
+LV tensor_in_vectors(Emit *e, const MatTransfer *x, bool col)
 {
     LV rest = ir_int(e->i32, x->vector - 1), zero = ir_int(e->i32, 0);
     if (!x->vector || (col ? x->matrix->rows : x->matrix->cols) % x->vector)

@@ -8,13 +8,13 @@
 #include "cpu/matrix/tensor.h"
 
 typedef struct TensorChunk {
-    Tile tile; /* dense, in the order of lines */
+    MatTile tile; /* dense, in the order of lines */
     bool aligned;
     LV line, first; /* i32; first: lane 0's place in the line */
     uint32_t n;     /* elements, up to W */
 } TensorChunk;
 
-static LV home_address(Emit *e, const TensorTransfer *x, const TensorChunk *c)
+static LV home_address(Emit *e, const MatTransfer *x, const TensorChunk *c)
 {
     LV offset = LLVMBuildAdd(
         e->b, LLVMBuildMul(e->b, tensor_widen(e, c->line), c->tile.stride, ""),
@@ -36,7 +36,7 @@ LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
 }
 
 /* Whether a line's elements are known to be adjacent. */
-static bool in_runs(const TensorTransfer *x, const TensorChunk *c)
+static bool in_runs(const MatTransfer *x, const TensorChunk *c)
 {
     bool modes = x->clamp <= TENSOR_CONSTANT || x->store;
     return c->aligned && modes && !x->decode &&
@@ -50,8 +50,8 @@ typedef struct TensorRun {
     LV wraps; /* i1: an index wraps, so that they are no run */
 } TensorRun;
 
-static TensorRun find_run(Emit *e, const TensorTransfer *x, const TensorChunk *c,
-                          const TensorPlace *p)
+static TensorRun find_run(Emit *e, const MatTransfer *x, const TensorChunk *c,
+                          const MatTensorPlace *p)
 {
     uint32_t inner = x->d - 1;
     LV outer = ir_int(e->i32, 0),
@@ -73,7 +73,7 @@ static TensorRun find_run(Emit *e, const TensorTransfer *x, const TensorChunk *c
 
 /* Accesses one by one elements that turn out to be no run. That hardly ever happens, so the code is
  * short rather than fast. */
-static LV access_each(Emit *e, const TensorTransfer *x, LV index, LV value, LV inside)
+static LV access_each(Emit *e, const MatTransfer *x, LV index, LV value, LV inside)
 {
     LT type = emit_lanes_type(e, x->type), numbers = emit_lanes_type(e, e->i32);
     LV v = emit_alloca(e, type, "elements"), at = emit_alloca(e, numbers, "indices");
@@ -81,10 +81,10 @@ static LV access_each(Emit *e, const TensorTransfer *x, LV index, LV value, LV i
     LLVMBuildStore(e->b, value, v);
     LLVMBuildStore(e->b, emit_lanes(e, index), at);
     LLVMBuildStore(e->b, LLVMBuildZExt(e->b, inside, numbers, ""), is);
-    Loop l = loop_begin(e, ir_int(e->i32, e->W));
+    EmitLoop l = loop_begin(e, ir_int(e->i32, e->W));
     LV lane = tensor_widen(e, l.index);
     LV mine = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, is, &lane, 1, ""), "");
-    If f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, ir_int(e->i32, 0), ""));
+    EmitIf f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, ir_int(e->i32, 0), ""));
     LV number = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, at, &lane, 1, ""), "");
     LV in_tensor = ir_at(e->b, x->base, tensor_bytes(e, number, x->bytes));
     LV in_tile = LLVMBuildGEP2(e->b, x->type, v, &lane, 1, "");
@@ -96,7 +96,7 @@ static LV access_each(Emit *e, const TensorTransfer *x, LV index, LV value, LV i
 }
 
 /* Loads or stores those of a line's adjacent elements that are `inside` (NULL: all). */
-static LV access_run(Emit *e, const TensorTransfer *x, const TensorChunk *c, const TensorPlace *p,
+static LV access_run(Emit *e, const MatTransfer *x, const TensorChunk *c, const MatTensorPlace *p,
                      LV value, LV inside)
 {
     TensorRun run = find_run(e, x, c, p);
@@ -104,7 +104,7 @@ static LV access_run(Emit *e, const TensorTransfer *x, const TensorChunk *c, con
     LV all = ir_int(emit_lanes_type(e, e->i1), 1);
     LV in_tensor =
         ir_at(e->b, x->base, LLVMBuildMul(e->b, run.start, ir_int(e->i64, x->bytes), ""));
-    If f = if_begin(e, tensor_not(e, run.wraps));
+    EmitIf f = if_begin(e, tensor_not(e, run.wraps));
     LV v = tensor_run(e, in_tensor, value, x->bytes, inside, x->store);
     if (!x->store)
         LLVMBuildStore(e->b, v, slot);
@@ -117,7 +117,7 @@ static LV access_run(Emit *e, const TensorTransfer *x, const TensorChunk *c, con
     return x->store ? NULL : LLVMBuildLoad2(e->b, LLVMTypeOf(value), slot, "");
 }
 
-LV tensor_clamp_value(Emit *e, const TensorTransfer *x)
+LV tensor_clamp_value(Emit *e, const MatTransfer *x)
 {
     LV v = x->f[TENSOR_CLAMP_VALUE * x->d];
     LT bits = LLVMIntTypeInContext(e->cx, x->bytes * 8);
@@ -127,11 +127,11 @@ LV tensor_clamp_value(Emit *e, const TensorTransfer *x)
     return emit_lanes(e, bits == x->type ? v : LLVMBuildBitCast(e->b, v, x->type, ""));
 }
 
-static void transfer_chunk(Emit *e, const TensorTransfer *x, const TensorChunk *c)
+static void transfer_chunk(Emit *e, const MatTransfer *x, const TensorChunk *c)
 {
     LV minor = tensor_op(e, LLVMBuildAdd, c->first, lanes_ids(e)), in_tile = home_address(e, x, c);
     bool col = c->tile.col;
-    TensorPlace p = tensor_place(e, x, col ? minor : c->line, col ? c->line : minor, c->aligned);
+    MatTensorPlace p = tensor_place(e, x, col ? minor : c->line, col ? c->line : minor, c->aligned);
     LV mask =
         c->n == e->W ? NULL : tensor_compare(e, LLVMIntULT, lanes_ids(e), ir_int(e->i32, c->n));
     LV inside = mask, zero = LLVMConstNull(emit_lanes_type(e, x->type)), value;
@@ -169,15 +169,15 @@ static void transfer_chunk(Emit *e, const TensorTransfer *x, const TensorChunk *
 
 /* ---- all elements ---------------------------------------------------------------------------- */
 
-static void transfer_lines(Emit *e, const TensorTransfer *x, const Tile *tile, bool aligned)
+static void transfer_lines(Emit *e, const MatTransfer *x, const MatTile *tile, bool aligned)
 {
     uint32_t n = tile->col ? x->matrix->cols : x->matrix->rows;
     uint32_t length = tile->col ? x->matrix->rows : x->matrix->cols;
     TensorChunk c = { .tile = *tile, .aligned = aligned, .n = e->W };
-    Loop l = loop_begin(e, ir_int(e->i32, n));
+    EmitLoop l = loop_begin(e, ir_int(e->i32, n));
     c.line = l.index;
     if (length >= e->W) {
-        Loop k = loop_begin(e, ir_int(e->i32, length / e->W));
+        EmitLoop k = loop_begin(e, ir_int(e->i32, length / e->W));
         c.first = LLVMBuildMul(e->b, k.index, ir_int(e->i32, e->W), "");
         transfer_chunk(e, x, &c);
         loop_end(e, &k);
@@ -189,14 +189,14 @@ static void transfer_lines(Emit *e, const TensorTransfer *x, const Tile *tile, b
     loop_end(e, &l);
 }
 
-static void aligned_lines(Emit *e, const TensorTransfer *x, const Tile *tile)
+static void aligned_lines(Emit *e, const MatTransfer *x, const MatTile *tile)
 {
     LV whole = tensor_in_vectors(e, x, tile->col);
     if (!whole || ir_is_int(whole, 0)) {
         transfer_lines(e, x, tile, true);
         return;
     }
-    If f = if_begin(e, whole);
+    EmitIf f = if_begin(e, whole);
     tensor_by_vectors(e, x, tile);
     if_end(e, &f);
     if (ir_is_int(whole, 1))
@@ -206,10 +206,10 @@ static void aligned_lines(Emit *e, const TensorTransfer *x, const Tile *tile)
     if_end(e, &f);
 }
 
-void tensor_by_lines(Emit *e, const TensorTransfer *x, const Tile *home, LV aligned)
+void tensor_by_lines(Emit *e, const MatTransfer *x, const MatTile *home, LV aligned)
 {
-    Leader leader = mat_leader_begin(e, x->matrix);
-    Tile tile = *home;
+    MatLeader leader = mat_leader_begin(e, x->matrix);
+    MatTile tile = *home;
     bool col = x->swapped;
     if (tile.col != col) {
         tile = mat_dense(e, x->matrix, mat_frame(e, x->matrix, mat_bytes(e, x->matrix)), col);
@@ -222,7 +222,7 @@ void tensor_by_lines(Emit *e, const TensorTransfer *x, const Tile *home, LV alig
     } else if (!maybe) {
         transfer_lines(e, x, &tile, false);
     } else {
-        If f = if_begin(e, aligned);
+        EmitIf f = if_begin(e, aligned);
         aligned_lines(e, x, &tile);
         if_end(e, &f);
         f = if_begin(e, tensor_not(e, aligned));

@@ -13,7 +13,7 @@ uint32_t tensor_constant(Emit *e, SpvId id)
     return (uint32_t)x;
 }
 
-LV tensor_field(const TensorTransfer *x, uint32_t which, uint32_t dim)
+LV tensor_field(const MatTransfer *x, uint32_t which, uint32_t dim)
 {
     return x->f[which * x->d + dim];
 }
@@ -35,7 +35,7 @@ void tensor_addressing(const SpvInst *i, SpvId ids[3])
 }
 
 /* Whether at most the innermost dimension and one other have spans of more than one. */
-static bool is_plane(const TensorTransfer *x)
+static bool is_plane(const MatTransfer *x)
 {
     for (uint32_t k = 0; k + 1 < x->d; k++)
         if (k != x->outer && !ir_is_int(tensor_field(x, TENSOR_SPAN, k), 1))
@@ -43,7 +43,7 @@ static bool is_plane(const TensorTransfer *x)
     return x->d > 1;
 }
 
-static void open_view(Emit *e, TensorTransfer *x)
+static void open_view(Emit *e, MatTransfer *x)
 {
     x->outer = x->d > 1 ? x->d - 2 : 0;
     while (x->outer && ir_is_int(tensor_field(x, TENSOR_SPAN, x->outer), 1))
@@ -73,9 +73,9 @@ static void open_view(Emit *e, TensorTransfer *x)
         !x->clips && !has && x->vd == x->d && is_plane(x) && place[x->outer] > place[x->d - 1];
 }
 
-static void open_pointer(Emit *e, TensorTransfer *x)
+static void open_pointer(Emit *e, MatTransfer *x)
 {
-    const Pointer *p = emit_pointer(e, x->pointer);
+    const EmitPointer *p = emit_pointer(e, x->pointer);
     x->base = emit_address(e, p, 0, x->bytes);
     x->base = emit_uniform(e, x->base);
     x->near = p->storage == SpvStorageClassWorkgroup;
@@ -88,7 +88,7 @@ static void open_pointer(Emit *e, TensorTransfer *x)
                               ir_int(e->i64, 0), "");
 }
 
-static void open_layout(Emit *e, TensorTransfer *x, const SpvType *t)
+static void open_layout(Emit *e, MatTransfer *x, const SpvType *t)
 {
     LV most = ir_int(e->i32, (uint64_t)1 << 31);
     x->d = emit_tensor_dims(e, t);
@@ -101,17 +101,17 @@ static void open_layout(Emit *e, TensorTransfer *x, const SpvType *t)
     }
 }
 
-bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x)
+bool tensor_open(Emit *e, const SpvInst *i, MatTransfer *x)
 {
     SpvId ids[3] = { 0 };
     tensor_addressing(i, ids);
-    *x = (TensorTransfer){ .inst = i,
-                           .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
-                           .pointer = spv_operand(i, 0),
-                           .layout = spv_operand(i, 2),
-                           .view = ids[0],
-                           .decode = ids[1],
-                           .decode_vector = ids[2] };
+    *x = (MatTransfer){ .inst = i,
+                        .store = i->op == SpvOpCooperativeMatrixStoreTensorNV,
+                        .pointer = spv_operand(i, 0),
+                        .layout = spv_operand(i, 2),
+                        .view = ids[0],
+                        .decode = ids[1],
+                        .decode_vector = ids[2] };
     x->matrix = spv_type_of(e->module, spv_operand(i, 1));
     const SpvType *t = spv_type_of(e->module, x->layout);
     const SpvType *v = x->view ? spv_type_of(e->module, x->view) : NULL;
@@ -121,7 +121,7 @@ bool tensor_open(Emit *e, const SpvInst *i, TensorTransfer *x)
         return false;
     }
     open_layout(e, x, t);
-    Comp c = mat_comp(x->matrix);
+    IrComp c = mat_comp(x->matrix);
     x->type = comp_type(e->cx, c);
     x->unit = x->bytes = comp_bytes(c);
     open_view(e, x);
@@ -144,7 +144,7 @@ static const SpvFunction *find_function(Emit *e, SpvId id)
     return f;
 }
 
-static uint64_t block_bytes(Emit *e, const TensorTransfer *x, SpvId decode)
+static uint64_t block_bytes(Emit *e, const MatTransfer *x, SpvId decode)
 {
     const SpvFunction *f = find_function(e, decode);
     const SpvInst *i = f ? f->head.first : NULL;
@@ -156,7 +156,7 @@ static uint64_t block_bytes(Emit *e, const TensorTransfer *x, SpvId decode)
                    "the decode function's first parameter is no pointer to physical storage");
         return 1;
     }
-    Layout l = { .type = p->element, .rule = LAYOUT_EXPLICIT };
+    EmitLayout l = { .type = p->element, .rule = LAYOUT_EXPLICIT };
     uint64_t bytes = align_up(emit_layout_size(e, &l), emit_layout_align(e, &l));
     if (bytes <= UINT32_MAX) /* so that multiplying a 32-bit index by it is exact */
         return bytes;
@@ -165,7 +165,7 @@ static uint64_t block_bytes(Emit *e, const TensorTransfer *x, SpvId decode)
     return 1;
 }
 
-void tensor_open_decode(Emit *e, TensorTransfer *x)
+void tensor_open_decode(Emit *e, MatTransfer *x)
 {
     x->unit = block_bytes(e, x, x->decode);
     const SpvFunction *f = x->decode_vector ? find_function(e, x->decode_vector) : NULL;

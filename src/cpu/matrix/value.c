@@ -11,7 +11,7 @@
 
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     *n = spv_id_operands(i, m->ids, m->ids_room);
     if (*n <= m->ids_room)
         return m->ids;
@@ -23,7 +23,7 @@ const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
 
 MatValue *mat_value(Emit *e, SpvId id)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     MatValue *v = m->values[id];
     if (v)
         return v;
@@ -43,14 +43,14 @@ MatValue *mat_value(Emit *e, SpvId id)
     return v;
 }
 
-Tile mat_home(Emit *e, SpvId id)
+MatTile mat_home(Emit *e, SpvId id)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     MatValue *v = mat_value(e, id);
     uint32_t web = m->webs->web[id];
     if (!web) /* constants belong to no web: each gets a home of its own */
         return mat_dense(e, v->type, mat_frame(e, v->type, mat_bytes(e, v->type)), false);
-    Home *h = &m->homes[web - 1];
+    MatHome *h = &m->homes[web - 1];
     if (!h->tile.ptr) {
         const SpvType *largest = spv_type(e->module, m->webs->web_type[web - 1]);
         h->tile.ptr = mat_frame(e, largest, mat_bytes(e, largest));
@@ -58,14 +58,14 @@ Tile mat_home(Emit *e, SpvId id)
     return mat_dense(e, v->type, h->tile.ptr, m->web_col[web - 1]);
 }
 
-Tile mat_read(Emit *e, SpvId id)
+MatTile mat_read(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
     if (v->state == MAT_PENDING)
         mat_flush(e);
     if (v->state == MAT_HOME || v->state == MAT_LAZY)
         return v->tile;
-    Tile home = mat_home(e, id);
+    MatTile home = mat_home(e, id);
     if (v->state == MAT_SPLAT) {
         if (matrices_of(e)->webs->web[id])
             mat_before_write(e, &home, NULL);
@@ -84,14 +84,14 @@ bool mat_same_place(const MatPlace *a, const MatPlace *b)
            (!a->known || !b->known || a->offset == b->offset);
 }
 
-bool mat_lies_in(const MatValue *v, const Tile *t, const MatPlace *place)
+bool mat_lies_in(const MatValue *v, const MatTile *t, const MatPlace *place)
 {
     if (v->state != MAT_HOME)
         return false;
     return place && place->variable ? mat_same_place(&v->place, place) : v->tile.ptr == t->ptr;
 }
 
-bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *place)
+bool mat_is_awaited(Emit *e, const MatMulAdd *p, const MatTile *t, const MatPlace *place)
 {
     for (uint32_t i = 0; i < p->a.len; i++)
         if (mat_lies_in(mat_value(e, p->a.data[i]), t, place) ||
@@ -101,9 +101,9 @@ bool mat_is_awaited(Emit *e, const MatMulAdd *p, const Tile *t, const MatPlace *
            (place && place->variable ? mat_same_place(&p->place, place) : p->to.ptr == t->ptr);
 }
 
-void mat_before_write(Emit *e, const Tile *t, const MatPlace *place)
+void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     for (uint32_t i = 0; i < m->pending.len; i++)
         if (mat_is_awaited(e, &m->pending.data[i], t, place)) {
             mat_flush(e);
@@ -115,7 +115,7 @@ void mat_before_write(Emit *e, const Tile *t, const MatPlace *place)
     for (uint32_t i = 0; i < m->borrowed.len; i++) {
         MatValue *v = m->borrowed.data[i];
         if (v->uses && v->place.variable && mat_lies_in(v, t, place)) {
-            Tile home = mat_home(e, v->id);
+            MatTile home = mat_home(e, v->id);
             mat_before_write(e, &home, NULL);
             mat_copy(e, v->type, &home, &v->tile);
             v->tile = home;
@@ -124,9 +124,9 @@ void mat_before_write(Emit *e, const Tile *t, const MatPlace *place)
     }
 }
 
-Tile mat_result(Emit *e, const SpvInst *i)
+MatTile mat_result(Emit *e, const SpvInst *i)
 {
-    Tile home = mat_home(e, i->id);
+    MatTile home = mat_home(e, i->id);
     MatValue *v = mat_value(e, i->id);
     mat_before_write(e, &home, NULL);
     v->state = MAT_HOME;
@@ -159,12 +159,12 @@ void matrix_block_begin(Emit *e)
 
 static void settle_lazy(Emit *e)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     for (uint32_t i = 0; i < m->lazy.len; i++) {
         MatValue *v = m->lazy.data[i];
         if (v->state != MAT_LAZY || !v->uses)
             continue;
-        Tile from = v->tile, home = mat_home(e, v->id);
+        MatTile from = v->tile, home = mat_home(e, v->id);
         mat_before_write(e, &home, NULL);
         mat_copy(e, v->type, &home, &from);
         v->state = MAT_HOME;

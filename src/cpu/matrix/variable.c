@@ -92,7 +92,7 @@ static const SpvType *walk_chain(Emit *e, const SpvInst *i, MatPlace *place, LV 
 
 /* Where an access chain or a variable points. Sets the element's index if the chain enters a
  * matrix. */
-static MatPlace variable_place(Emit *e, SpvId id, Tile *tile, const SpvType **type, LV *element)
+static MatPlace variable_place(Emit *e, SpvId id, MatTile *tile, const SpvType **type, LV *element)
 {
     MatPlace place = { 0 };
     LV base = NULL, offset = NULL;
@@ -101,7 +101,7 @@ static MatPlace variable_place(Emit *e, SpvId id, Tile *tile, const SpvType **ty
     if (!mat_is(*type)) {
         emit_error(e, i, NULL,
                    "a pointer to cooperative matrices is used in a way that is not supported");
-        *tile = (Tile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true };
+        *tile = (MatTile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true };
         for (SpvInst *g = e->module->globals.first; g; g = g->next)
             if (g->op == SpvOpTypeCooperativeMatrixKHR)
                 *type = spv_type(e->module, g->id);
@@ -118,7 +118,7 @@ static MatPlace variable_place(Emit *e, SpvId id, Tile *tile, const SpvType **ty
 static void load_variable(Emit *e, const SpvInst *i)
 {
     const SpvType *t;
-    Tile tile;
+    MatTile tile;
     LV element = NULL;
     MatPlace place = variable_place(e, spv_operand(i, 0), &tile, &t, &element);
     for (uint32_t p = 0; p < matrices_of(e)->pending.len; p++)
@@ -138,14 +138,14 @@ static void load_variable(Emit *e, const SpvInst *i)
         vec_push(e->arena, &matrices_of(e)->borrowed, v);
         return;
     }
-    Tile to = mat_result(e, i);
+    MatTile to = mat_result(e, i);
     mat_copy(e, t, &to, &tile);
 }
 
 /* A pending result that is only stored goes directly where it is stored. */
-static bool redirect_result(Emit *e, SpvId object, const Tile *to, const MatPlace *place)
+static bool redirect_result(Emit *e, SpvId object, const MatTile *to, const MatPlace *place)
 {
-    Matrices *m = matrices_of(e);
+    MatEmit *m = matrices_of(e);
     MatValue *v = mat_value(e, object);
     if (v->state != MAT_PENDING || v->uses != 1)
         return false;
@@ -178,7 +178,7 @@ static bool redirect_result(Emit *e, SpvId object, const Tile *to, const MatPlac
 static void store_variable(Emit *e, const SpvInst *i)
 {
     const SpvType *t;
-    Tile to;
+    MatTile to;
     LV element = NULL;
     MatPlace place = variable_place(e, spv_operand(i, 0), &to, &t, &element);
     SpvId object = spv_operand(i, 1);
@@ -190,7 +190,7 @@ static void store_variable(Emit *e, const SpvInst *i)
     }
     if (redirect_result(e, object, &to, &place))
         return;
-    Tile from = mat_read(e, object);
+    MatTile from = mat_read(e, object);
     if (from.ptr == to.ptr)
         return;
     mat_before_write(e, &to, &place);
@@ -204,7 +204,7 @@ static void leave_pointer(Emit *e, const SpvInst *i)
     (void)i;
 }
 
-const MatrixRule matrix_rules_variable[] = {
+const MatRule matrix_rules_variable[] = {
     { SpvOpVariable, MATRIX_POINTER, leave_pointer },
     { SpvOpAccessChain, MATRIX_POINTER, leave_pointer },
     { SpvOpInBoundsAccessChain, MATRIX_POINTER, leave_pointer },

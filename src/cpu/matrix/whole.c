@@ -28,12 +28,12 @@ static void construct_matrix(Emit *e, const SpvInst *i)
         v->splat = x;
         return;
     }
-    Tile home = mat_result(e, i);
+    MatTile home = mat_result(e, i);
     if (same) {
         mat_fill(e, v->type, &home, x);
         return;
     }
-    Loop l = loop_begin(e, ir_int(e->i32, mat_length(e, v->type)));
+    EmitLoop l = loop_begin(e, ir_int(e->i32, mat_length(e, v->type)));
     mat_set_element(e, v->type, &home, l.index, x);
     loop_end(e, &l);
 }
@@ -42,8 +42,8 @@ static void insert_element(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     LV x = emit_leaf(e, spv_operand(i, 0), 0);
-    Tile from = mat_read(e, spv_operand(i, 1));
-    Tile to = mat_result(e, i);
+    MatTile from = mat_read(e, spv_operand(i, 1));
+    MatTile to = mat_result(e, i);
     if (from.ptr != to.ptr)
         mat_copy(e, t, &to, &from);
     mat_set_element(e, t, &to, ir_int(e->i32, spv_operand(i, 2)), x);
@@ -51,8 +51,8 @@ static void insert_element(Emit *e, const SpvInst *i)
 
 static void copy_matrix(Emit *e, const SpvInst *i)
 {
-    Tile from = mat_read(e, spv_operand(i, 0));
-    Tile to = mat_result(e, i);
+    MatTile from = mat_read(e, spv_operand(i, 0));
+    MatTile to = mat_result(e, i);
     if (from.ptr != to.ptr)
         mat_copy(e, spv_type(e->module, i->type), &to, &from);
 }
@@ -61,16 +61,16 @@ static void select_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type);
     LV c = emit_uniform(e, emit_leaf(e, spv_operand(i, 0), 0));
-    Tile x = mat_read(e, spv_operand(i, 1)), y = mat_read(e, spv_operand(i, 2));
-    Tile to = mat_result(e, i);
+    MatTile x = mat_read(e, spv_operand(i, 1)), y = mat_read(e, spv_operand(i, 2));
+    MatTile to = mat_result(e, i);
     if (x.col == y.col) {
-        Tile from = x;
+        MatTile from = x;
         from.ptr = LLVMBuildSelect(e->b, c, x.ptr, y.ptr, "");
         from.stride = LLVMBuildSelect(e->b, c, x.stride, y.stride, "");
         mat_copy(e, t, &to, &from);
         return;
     }
-    If f = if_begin(e, c);
+    EmitIf f = if_begin(e, c);
     mat_copy(e, t, &to, &x);
     if_end(e, &f);
     f = if_begin(e, LLVMBuildNot(e->b, c, ""));
@@ -81,7 +81,7 @@ static void select_matrix(Emit *e, const SpvInst *i)
 static void extract_element(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type_of(e->module, spv_operand(i, 0));
-    Tile tile = mat_read(e, spv_operand(i, 0));
+    MatTile tile = mat_read(e, spv_operand(i, 0));
     emit_set1(e, i, mat_element(e, t, &tile, ir_int(e->i32, spv_operand(i, 1))));
 }
 
@@ -100,7 +100,7 @@ static void leave_undefined(Emit *e, const SpvInst *i)
     (void)i;
 }
 
-const MatrixRule matrix_rules_whole[] = {
+const MatRule matrix_rules_whole[] = {
     { SpvOpCooperativeMatrixLengthKHR, MATRIX_ALWAYS, matrix_length },
     { SpvOpCompositeExtract, MATRIX_OPERAND, extract_element },
     { SpvOpCompositeInsert, MATRIX_RESULT, insert_element },

@@ -29,7 +29,7 @@
 
 typedef struct Job Job;
 struct Job {
-    const Plan *plan;
+    const ExecPlan *plan;
     atomic_uint_fast64_t next_block;
     atomic_uint helpers; /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
@@ -43,7 +43,7 @@ struct CpuDevice {
     pthread_cond_t work, done;
     pthread_mutex_t print_lock;
     Job *jobs;
-    Pool *pools; /* for calling threads; the unused ones */
+    ExecPool *pools; /* for calling threads; the unused ones */
     pthread_t *workers;
     uint32_t n_workers, sleeping, spinning;
     atomic_uint epoch; /* counts the jobs queued; idle threads watch it */
@@ -58,7 +58,7 @@ struct CpuDevice {
 /* Panels of `panel` columns of blocks are walked one after the other, each row by row. Every other
  * row and every other panel is walked backwards, so that neighbours in time are neighbours in the
  * grid. */
-Block plan_block(const Plan *p, uint64_t number)
+ExecBlock plan_block(const ExecPlan *p, uint64_t number)
 {
     uint64_t plane = (uint64_t)p->blocks[0] * p->blocks[1], in_plane = number % plane;
     uint64_t per_panel = (uint64_t)p->panel * p->blocks[1], panel = in_plane / per_panel;
@@ -69,7 +69,7 @@ Block plan_block(const Plan *p, uint64_t number)
         column = width - 1 - column;
     if (panel & 1)
         row = p->blocks[1] - 1 - row;
-    Block b;
+    ExecBlock b;
     b.first[0] = (uint32_t)((left + column) * p->block[0]);
     b.first[1] = (uint32_t)(row * p->block[1]);
     b.first[2] = (uint32_t)(number / plane);
@@ -89,7 +89,7 @@ static void shape(const uint32_t groups[3], uint32_t n, uint32_t out[2])
     out[0] = MIN(groups[0], MAX(1, n / out[1]));
 }
 
-static void set_blocks(Plan *p, const uint32_t block[2], uint32_t panel_groups)
+static void set_blocks(ExecPlan *p, const uint32_t block[2], uint32_t panel_groups)
 {
     const uint32_t *groups = p->dispatch->groups;
     for (int i = 0; i < 2; i++) {
@@ -125,7 +125,7 @@ static uint64_t footprint(const CpuDispatch *d)
 }
 
 /* How many workgroups run together: 1, or as many as the caches and the number of threads allow. */
-static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32_t threads)
+static uint32_t decide_interleave(const ExecPlan *p, const CpuDevice *device, uint32_t threads)
 {
     const CpuDispatch *d = p->dispatch;
     const CpuTuning *tuning = device->tuning;
@@ -149,7 +149,8 @@ static uint32_t decide_interleave(const Plan *p, const CpuDevice *device, uint32
 /* The block of workgroups that run one after the other. If they work on tiles of their data,
  * neighbours in a square share them. If they read it where it lies, a row suits the caches'
  * prefetchers. */
-static void shape_alone(const Plan *p, const CpuTuning *tuning, uint32_t threads, uint32_t block[2])
+static void shape_alone(const ExecPlan *p, const CpuTuning *tuning, uint32_t threads,
+                        uint32_t block[2])
 {
     const uint32_t *groups = p->dispatch->groups;
     uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];
@@ -165,7 +166,7 @@ static void shape_alone(const Plan *p, const CpuTuning *tuning, uint32_t threads
     }
 }
 
-static void plan_blocks(Plan *p, const CpuDevice *device, uint32_t threads)
+static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
 {
     const CpuTuning *tuning = device->tuning;
     uint64_t data = footprint(p->dispatch);
@@ -235,7 +236,7 @@ static bool may_share(const CpuDispatch *d)
     return true;
 }
 
-static void plan_panels(Plan *p, const CpuDevice *device)
+static void plan_panels(ExecPlan *p, const CpuDevice *device)
 {
     uint64_t budget = (uint64_t)device->l2_bytes * device->tuning->panel_l2s;
     if (may_share(p->dispatch))
@@ -250,7 +251,7 @@ static bool bad(DiagSink *sink, const char *what)
     return false;
 }
 
-static bool plan_sizes(Plan *p, DiagSink *sink)
+static bool plan_sizes(ExecPlan *p, DiagSink *sink)
 {
     const CpuDispatch *d = p->dispatch;
     const CpuKernel *k = p->kernel;
@@ -282,7 +283,7 @@ static void print_lanes(CpuEnv *env, uint64_t format, const uint64_t *args, uint
                         const uint64_t *lane_mask)
 {
     enum { MAX_WORDS = 256 };
-    const Plan *p = pool_plan(env);
+    const ExecPlan *p = pool_plan(env);
     uint32_t width = p->kernel->subgroup_size;
     uint64_t words[MAX_WORDS];
     n = MIN(n, MAX_WORDS);
@@ -335,7 +336,7 @@ static Job *pick_job(CpuDevice *d)
 }
 
 /* Helps with a job. It is called, and returns, under the lock. */
-static void help(CpuDevice *d, Job *j, Pool *pool)
+static void help(CpuDevice *d, Job *j, ExecPool *pool)
 {
     j->helpers++;
     pthread_mutex_unlock(&d->lock);
@@ -358,7 +359,7 @@ static void help(CpuDevice *d, Job *j, Pool *pool)
 static void *worker_main(void *argument)
 {
     CpuDevice *d = argument;
-    Pool pool = { 0 };
+    ExecPool pool = { 0 };
     pthread_mutex_lock(&d->lock);
     while (!d->stop) {
         Job *j = pick_job(d);
@@ -423,17 +424,17 @@ static void retire_job(CpuDevice *d, Job *j)
 
 /* ---- dispatches ---------------------------------------------------------------------------- */
 
-static Pool *take_pool(CpuDevice *d)
+static ExecPool *take_pool(CpuDevice *d)
 {
     pthread_mutex_lock(&d->lock);
-    Pool *pool = d->pools;
+    ExecPool *pool = d->pools;
     if (pool)
         d->pools = pool->next;
     pthread_mutex_unlock(&d->lock);
     return pool ? pool : calloc(1, sizeof *pool);
 }
 
-static void return_pool(CpuDevice *d, Pool *pool)
+static void return_pool(CpuDevice *d, ExecPool *pool)
 {
     pthread_mutex_lock(&d->lock);
     pool->next = d->pools;
@@ -441,7 +442,8 @@ static void return_pool(CpuDevice *d, Pool *pool)
     pthread_mutex_unlock(&d->lock);
 }
 
-static void run_job(CpuDevice *d, const Plan *p, Pool *pool, uint32_t threads, CpuDispatch *out)
+static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t threads,
+                    CpuDispatch *out)
 {
     Job job = { .plan = p, .max_helpers = threads - 1 };
     bool shared = job.max_helpers && p->n_blocks > 1;
@@ -481,10 +483,10 @@ static bool no_fault(const DeviceFault *f, DiagSink *sink)
 
 bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
 {
-    Plan plan = { .dispatch = dispatch,
-                  .kernel = dispatch->kernel,
-                  .print_lock = &d->print_lock,
-                  .print = dispatch->print ? print_lanes : NULL };
+    ExecPlan plan = { .dispatch = dispatch,
+                      .kernel = dispatch->kernel,
+                      .print_lock = &d->print_lock,
+                      .print = dispatch->print ? print_lanes : NULL };
     if (!plan_sizes(&plan, sink))
         return false;
     if (!dispatch->groups[0] || !dispatch->groups[1] || !dispatch->groups[2])
@@ -494,7 +496,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
         threads = MIN(threads, dispatch->max_threads);
     plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
-    Pool *pool = take_pool(d);
+    ExecPool *pool = take_pool(d);
     if (!pool)
         return bad(sink, "out of memory");
     bool ok = pool_prepare(pool, &plan);
@@ -565,7 +567,7 @@ void cpu_device_free(CpuDevice *d)
     for (uint32_t i = 0; i < d->n_workers; i++)
         pthread_join(d->workers[i], NULL);
     while (d->pools) {
-        Pool *pool = d->pools;
+        ExecPool *pool = d->pools;
         d->pools = pool->next;
         pool_free(pool);
         free(pool);

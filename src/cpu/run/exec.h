@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 /* How a dispatch is run: the same for all threads, and not changed once made. */
-typedef struct Plan {
+typedef struct ExecPlan {
     const CpuDispatch *dispatch;
     const CpuKernel *kernel;
     uint32_t local_size[3], n_subgroups;
@@ -35,58 +35,59 @@ typedef struct Plan {
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
     void *print_lock; /* pthread_mutex_t */
-} Plan;
+} ExecPlan;
 
 /* The workgroups of a block: a rectangle with one z. */
-typedef struct Block {
+typedef struct ExecBlock {
     uint32_t first[3], size[2];
-} Block;
-Block plan_block(const Plan *p, uint64_t number);
+} ExecBlock;
+ExecBlock plan_block(const ExecPlan *p, uint64_t number);
 
-typedef struct Memory {
+typedef struct ExecMemory {
     char *data;
     size_t size;
-} Memory;
-typedef struct Strand Strand;
+} ExecMemory;
+typedef struct ExecStrand ExecStrand;
 
 /* ---- panels.c -------------------------------------------------------------------------------- */
 
 /* Packed operands that one thread keeps during a dispatch. */
-typedef struct Panels {
+typedef struct ExecPanels {
     char *data;
     uint32_t *first; /* by hash: 1 + number of the first place with it */
     uint64_t stride, head;
     uint32_t n; /* places, a power of two */
     uint32_t used;
-} Panels;
+} ExecPanels;
 /* How many a budget has room for, and bytes of memory that they take with their table. */
 uint64_t panels_bytes(const CpuKernel *k, uint64_t budget, uint32_t *places);
-void panels_clear(Panels *p, char *data, const CpuKernel *k, uint32_t n);
-void *panels_find(Panels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed);
+void panels_clear(ExecPanels *p, char *data, const CpuKernel *k, uint32_t n);
+void *panels_find(ExecPanels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed);
 
 /* ---- workgroup.c ----------------------------------------------------------------------------- */
 
 /* What a thread runs workgroups with; kept between dispatches. Valid when zero-initialised. */
-typedef struct Pool {
-    Strand **strands; /* subgroups in flight */
+typedef struct ExecPool {
+    ExecStrand **strands; /* subgroups in flight */
     uint32_t n_strands;
     size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
-    Memory frames, shared, scratch, panel_memory;
-    Panels panels;
-    struct Group *groups; /* workgroups in flight */
+    ExecMemory frames, shared, scratch, panel_memory;
+    ExecPanels panels;
+    struct ExecGroup *groups; /* workgroups in flight */
     uint32_t n_groups;
-    Fiber home;                 /* the thread's own stack */
-    Strand *ready, *last_ready; /* queue of subgroups that can go on */
+    Fiber home;                     /* the thread's own stack */
+    ExecStrand *ready, *last_ready; /* queue of subgroups that can go on */
     uint64_t stats[DEVICE_N_STATS];
-    struct Pool *next; /* in the device's list of unused ones */
-} Pool;
+    struct ExecPool *next; /* in the device's list of unused ones */
+} ExecPool;
 
 /* Makes the pool large enough. False: out of memory (it keeps what it had). */
-bool pool_prepare(Pool *pool, const Plan *p);
+bool pool_prepare(ExecPool *pool, const ExecPlan *p);
 /* Takes blocks from the counter and runs them until none is left. False, with *fault filled in, if
  * the kernel did something that the machine refuses; nobody takes further blocks then. */
-bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, DeviceFault *fault);
-void pool_free(Pool *pool);
-const Plan *pool_plan(const CpuEnv *env); /* the plan that a kernel's environment belongs to */
+bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block,
+              DeviceFault *fault);
+void pool_free(ExecPool *pool);
+const ExecPlan *pool_plan(const CpuEnv *env); /* the plan that a kernel's environment belongs to */
 
 #endif

@@ -41,22 +41,22 @@ uint64_t panels_bytes(const CpuKernel *k, uint64_t budget, uint32_t *places)
     return *places * (each + sizeof(uint32_t));
 }
 
-static Place *place(const Panels *p, uint32_t number)
+static Place *place(const ExecPanels *p, uint32_t number)
 {
     return (Place *)(void *)(p->data + number * p->stride);
 }
 
-void panels_clear(Panels *p, char *data, const CpuKernel *k, uint32_t n)
+void panels_clear(ExecPanels *p, char *data, const CpuKernel *k, uint32_t n)
 {
-    *p = (Panels){ .data = data,
-                   .first = (uint32_t *)(void *)(data + n * place_bytes(k)),
-                   .stride = place_bytes(k),
-                   .head = head_bytes(k),
-                   .n = n };
+    *p = (ExecPanels){ .data = data,
+                       .first = (uint32_t *)(void *)(data + n * place_bytes(k)),
+                       .stride = place_bytes(k),
+                       .head = head_bytes(k),
+                       .n = n };
     memset(p->first, 0, n * sizeof *p->first);
 }
 
-static void forget(Panels *p, uint32_t number)
+static void forget(ExecPanels *p, uint32_t number)
 {
     Place *old = place(p, number);
     uint32_t *at = &p->first[old->hash & (p->n - 1)];
@@ -65,7 +65,7 @@ static void forget(Panels *p, uint32_t number)
     *at = old->next;
 }
 
-void *panels_find(Panels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed)
+void *panels_find(ExecPanels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed)
 {
     /* Tiles of one operand lie at like distances: two of them tell most operands apart. */
     uint64_t hash = (key[0] ^ (key[words - 2] << 7 | kind)) * UINT64_C(0x9e3779b97f4a7c15) >> 32;

@@ -30,32 +30,32 @@
  * bits. */
 #define FRAME_SKEW 320
 
-typedef struct Group Group;
-struct Group {
-    uint32_t live, waiting; /* strands that have not returned; those of them at the barrier */
-    Strand *first, *last;   /* at the barrier, in order of arrival */
+typedef struct ExecGroup ExecGroup;
+struct ExecGroup {
+    uint32_t live, waiting;   /* strands that have not returned; those of them at the barrier */
+    ExecStrand *first, *last; /* at the barrier, in order of arrival */
 };
 
-struct Strand {
+struct ExecStrand {
     CpuEnv env; /* first: the kernel is given its address */
-    const Plan *plan;
-    Pool *pool;
-    Group *group;
-    Strand *next;                     /* the next in the queue or at the barrier */
-    atomic_uint_fast64_t *next_block; /* for a strand that runs whole blocks (Plan.own_stack) */
+    const ExecPlan *plan;
+    ExecPool *pool;
+    ExecGroup *group;
+    ExecStrand *next;                 /* the next in the queue or at the barrier */
+    atomic_uint_fast64_t *next_block; /* for a strand that runs whole blocks (ExecPlan.own_stack) */
     Fiber fiber;
 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static void memory_free(Memory *m)
+static void memory_free(ExecMemory *m)
 {
     if (m->data)
         munmap(m->data, m->size);
-    *m = (Memory){ 0 };
+    *m = (ExecMemory){ 0 };
 }
 
-static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
+static bool memory_grow(ExecMemory *m, uint64_t stride, uint64_t n)
 {
     uint64_t bytes;
     if (__builtin_mul_overflow(stride, n, &bytes) || bytes > SIZE_MAX / 2)
@@ -73,19 +73,19 @@ static bool memory_grow(Memory *m, uint64_t stride, uint64_t n)
         (void)madvise(data, size, MADV_HUGEPAGE); /* only advice: it may fail */
 #endif
     memory_free(m);
-    *m = (Memory){ data, size };
+    *m = (ExecMemory){ data, size };
     return true;
 }
 
 static uint64_t stride_of(uint64_t bytes) { return bytes ? align_up(bytes, 64) + FRAME_SKEW : 0; }
 
-static void strand_free(Strand *s)
+static void strand_free(ExecStrand *s)
 {
     fiber_free(&s->fiber);
     free(s);
 }
 
-static void drop_strands(Pool *pool)
+static void drop_strands(ExecPool *pool)
 {
     for (uint32_t i = 0; i < pool->n_strands; i++)
         strand_free(pool->strands[i]);
@@ -93,17 +93,17 @@ static void drop_strands(Pool *pool)
     pool->stack_bytes = 0;
 }
 
-static bool add_strands(Pool *pool, uint32_t n, size_t stack)
+static bool add_strands(ExecPool *pool, uint32_t n, size_t stack)
 {
     if (n <= pool->n_strands)
         return true;
-    Strand **strands = realloc(pool->strands, n * sizeof(Strand *));
+    ExecStrand **strands = realloc(pool->strands, n * sizeof(ExecStrand *));
     if (!strands)
         return false;
     pool->strands = strands;
     while (pool->n_strands < n) {
-        size_t size = align_up(sizeof(Strand), 64);
-        Strand *s = aligned_alloc(64, size);
+        size_t size = align_up(sizeof(ExecStrand), 64);
+        ExecStrand *s = aligned_alloc(64, size);
         if (!s)
             return false;
         memset(s, 0, size);
@@ -116,7 +116,7 @@ static bool add_strands(Pool *pool, uint32_t n, size_t stack)
     return true;
 }
 
-static bool prepare_strands(Pool *pool, const Plan *p)
+static bool prepare_strands(ExecPool *pool, const ExecPlan *p)
 {
     uint64_t n = p->fibers ? (uint64_t)p->together * p->n_subgroups : 1;
     size_t stack = 0;
@@ -131,11 +131,11 @@ static bool prepare_strands(Pool *pool, const Plan *p)
     return add_strands(pool, (uint32_t)n, pool->stack_bytes);
 }
 
-static bool prepare_groups(Pool *pool, const Plan *p)
+static bool prepare_groups(ExecPool *pool, const ExecPlan *p)
 {
     if (p->together <= pool->n_groups)
         return true;
-    Group *groups = calloc(p->together, sizeof *groups);
+    ExecGroup *groups = calloc(p->together, sizeof *groups);
     if (!groups)
         return false;
     free(pool->groups);
@@ -159,7 +159,7 @@ static void *own_panel(CpuEnv *env, const uint64_t *key, uint32_t words, uint32_
 static void *shared_panel(CpuEnv *env, const uint64_t *key, uint32_t words, uint32_t kind,
                           void *own)
 {
-    Pool *pool = ((Strand *)env)->pool;
+    ExecPool *pool = ((ExecStrand *)env)->pool;
     bool packed;
     void *panel = panels_find(&pool->panels, key, words, kind, &packed);
     (void)own;
@@ -169,7 +169,7 @@ static void *shared_panel(CpuEnv *env, const uint64_t *key, uint32_t words, uint
 }
 
 /* Fills in an environment, but for which workgroup and subgroup it is. */
-static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *shared)
+static void fill_env(ExecPool *pool, const ExecPlan *p, ExecStrand *s, void *frame, void *shared)
 {
     const CpuDispatch *d = p->dispatch;
     s->plan = p;
@@ -204,7 +204,7 @@ static void fill_env(Pool *pool, const Plan *p, Strand *s, void *frame, void *sh
     }
 }
 
-bool pool_prepare(Pool *pool, const Plan *p)
+bool pool_prepare(ExecPool *pool, const ExecPlan *p)
 {
     uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
     uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
@@ -223,9 +223,9 @@ bool pool_prepare(Pool *pool, const Plan *p)
     return true;
 }
 
-const Plan *pool_plan(const CpuEnv *env) { return ((const Strand *)env)->plan; }
+const ExecPlan *pool_plan(const CpuEnv *env) { return ((const ExecStrand *)env)->plan; }
 
-void pool_free(Pool *pool)
+void pool_free(ExecPool *pool)
 {
     drop_strands(pool);
     free(pool->strands);
@@ -240,7 +240,7 @@ void pool_free(Pool *pool)
 /* ---- the walk through a block -------------------------------------------------------------- */
 
 /* WorkgroupId of the i-th workgroup: rows alternate between left to right and right to left. */
-static void group_id(const Plan *p, const Block *b, uint32_t i, uint32_t id[3])
+static void group_id(const ExecPlan *p, const ExecBlock *b, uint32_t i, uint32_t id[3])
 {
     uint32_t y = i / b->size[0], x = i % b->size[0];
     if (y & 1)
@@ -257,12 +257,12 @@ static inline uint64_t take_block(atomic_uint_fast64_t *next)
 
 /* ---- subgroups as calls -------------------------------------------------------------------- */
 
-static void run_calls(Strand *s, const Plan *p, atomic_uint_fast64_t *next_block)
+static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *next_block)
 {
     CpuSubgroupFn *code = p->kernel->code;
     uint64_t number;
     while ((number = take_block(next_block)) < p->n_blocks) {
-        Block b = plan_block(p, number);
+        ExecBlock b = plan_block(p, number);
         uint32_t across = p->along_rows ? b.size[0] : 1;
         for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
             for (uint32_t j = 0; j < p->n_subgroups; j++) {
@@ -279,14 +279,14 @@ static void run_calls(Strand *s, const Plan *p, atomic_uint_fast64_t *next_block
 
 static Fiber *run_calls_on_fiber(void *argument)
 {
-    Strand *s = argument;
+    ExecStrand *s = argument;
     run_calls(s, s->plan, s->next_block);
     return &s->pool->home;
 }
 
 /* ---- subgroups as fibers ------------------------------------------------------------------- */
 
-static void push_ready(Pool *pool, Strand *s)
+static void push_ready(ExecPool *pool, ExecStrand *s)
 {
     s->next = NULL;
     if (pool->ready)
@@ -296,16 +296,16 @@ static void push_ready(Pool *pool, Strand *s)
     pool->last_ready = s;
 }
 
-static Fiber *pop_ready(Pool *pool)
+static Fiber *pop_ready(ExecPool *pool)
 {
-    Strand *s = pool->ready;
+    ExecStrand *s = pool->ready;
     if (!s)
         return &pool->home;
     pool->ready = s->next;
     return &s->fiber;
 }
 
-static void release(Pool *pool, Group *g)
+static void release(ExecPool *pool, ExecGroup *g)
 {
     if (g->first) {
         if (!pool->ready)
@@ -319,8 +319,8 @@ static void release(Pool *pool, Group *g)
 
 static void barrier_fiber(CpuEnv *env)
 {
-    Strand *s = (Strand *)env;
-    Group *g = s->group;
+    ExecStrand *s = (ExecStrand *)env;
+    ExecGroup *g = s->group;
     if (++g->waiting == g->live) {
         release(s->pool, g);
         return;
@@ -336,8 +336,8 @@ static void barrier_fiber(CpuEnv *env)
 
 static void yield_fiber(CpuEnv *env)
 {
-    Strand *s = (Strand *)env;
-    Pool *pool = s->pool;
+    ExecStrand *s = (ExecStrand *)env;
+    ExecPool *pool = s->pool;
     env->yield_count = 0;
     pool->stats[DEVICE_STAT_YIELDS]++;
     if (!pool->ready)
@@ -349,8 +349,8 @@ static void yield_fiber(CpuEnv *env)
 
 static Fiber *strand_main(void *argument)
 {
-    Strand *s = argument;
-    Group *g = s->group;
+    ExecStrand *s = argument;
+    ExecGroup *g = s->group;
     s->plan->kernel->code(&s->env);
     /* The others need not wait for a subgroup that has returned. */
     if (--g->live && g->waiting == g->live)
@@ -359,14 +359,15 @@ static Fiber *strand_main(void *argument)
 }
 
 /* Runs workgroups first to first + n - 1 of the block together. */
-static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t first, uint32_t n)
+static void run_together(ExecPool *pool, const ExecPlan *p, const ExecBlock *b, uint32_t first,
+                         uint32_t n)
 {
     pool->ready = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        Group *g = &pool->groups[i];
-        *g = (Group){ .live = p->n_subgroups };
+        ExecGroup *g = &pool->groups[i];
+        *g = (ExecGroup){ .live = p->n_subgroups };
         for (uint32_t j = 0; j < p->n_subgroups; j++) {
-            Strand *s = pool->strands[i * p->n_subgroups + j];
+            ExecStrand *s = pool->strands[i * p->n_subgroups + j];
             group_id(p, b, first + i, s->env.group);
             s->env.subgroup = j;
             s->env.yield_count = 0;
@@ -378,11 +379,11 @@ static void run_together(Pool *pool, const Plan *p, const Block *b, uint32_t fir
     fiber_switch(&pool->home, pop_ready(pool));
 }
 
-static void run_fibers(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block)
+static void run_fibers(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block)
 {
     uint64_t number;
     while ((number = take_block(next_block)) < p->n_blocks) {
-        Block b = plan_block(p, number);
+        ExecBlock b = plan_block(p, number);
         uint32_t n = b.size[0] * b.size[1];
         for (uint32_t i = 0; i < n; i += p->together)
             run_together(pool, p, &b, i, MIN(p->together, n - i));
@@ -422,8 +423,8 @@ static void set_float_control(FloatControl c) { fesetenv(&c); }
 #endif
 
 typedef struct Run {
-    Pool *pool;
-    const Plan *plan;
+    ExecPool *pool;
+    const ExecPlan *plan;
     atomic_uint_fast64_t *next_block;
 } Run;
 
@@ -433,7 +434,7 @@ static void run(void *user)
     if (r->plan->fibers) {
         run_fibers(r->pool, r->plan, r->next_block);
     } else if (r->plan->own_stack) {
-        Strand *s = r->pool->strands[0];
+        ExecStrand *s = r->pool->strands[0];
         s->next_block = r->next_block;
         fiber_start(&s->fiber, run_calls_on_fiber, s);
         fiber_switch(&r->pool->home, &s->fiber);
@@ -442,7 +443,8 @@ static void run(void *user)
     }
 }
 
-bool pool_run(Pool *pool, const Plan *p, atomic_uint_fast64_t *next_block, DeviceFault *fault)
+bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block,
+              DeviceFault *fault)
 {
     Run r = { pool, p, next_block };
     FloatControl kept = float_control();

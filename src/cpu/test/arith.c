@@ -199,7 +199,7 @@ TEST(arithmetic_towards_zero)
 static const int modes[] = { FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD };
 
 /* x rounded into the format, as a double: the oracle for every target. */
-static double rounded(double x, Comp to, Rounding mode)
+static double rounded(double x, IrComp to, IrRounding mode)
 {
     volatile double v = x;
     double near = to == COMP_F16 ? f16_to_double(f16_from_double(x)) : to == COMP_BF16
@@ -231,7 +231,7 @@ static double rounded(double x, Comp to, Rounding mode)
                           : bf16_to_double(bf16_from_double(aside));
 }
 
-static double element(const uint8_t *p, Comp c)
+static double element(const uint8_t *p, IrComp c)
 {
     uint64_t bits = 0;
     memcpy(&bits, p, comp_bytes(c));
@@ -246,7 +246,7 @@ static double element(const uint8_t *p, Comp c)
     }
 }
 
-static const struct { Comp from, to;
+static const struct { IrComp from, to;
 } narrowings[] = {
     { COMP_F32, COMP_F16 },  { COMP_F32, COMP_BF16 }, { COMP_F64, COMP_F16 },
     { COMP_F64, COMP_BF16 }, { COMP_F64, COMP_F32 },  { COMP_S32, COMP_F32 },
@@ -265,13 +265,13 @@ TEST(directed_rounding)
             small_begin(&j, name);
             LLVMValueRef x = small_load(&j, 1, vector(comp_type(j.cx, narrowings[c].from)));
             small_end(&j, arith_convert(j.b, x, narrowings[c].from, narrowings[c].to,
-                                        (Rounding)mode, false));
+                                        (IrRounding)mode, false));
         }
     REQUIRE(small_compile(&j, NULL));
     Rng r = { 3 };
     for (uint32_t c = 0; c < COUNT_OF(narrowings); c++)
         for (int mode = 0; mode < 4; mode++) {
-            Comp from = narrowings[c].from, to = narrowings[c].to;
+            IrComp from = narrowings[c].from, to = narrowings[c].to;
             snprintf(name, sizeof name, "c%u.%d", c, mode);
             SmallFn *f = small_lookup(&j, name);
             for (int round = 0; f && round < ROUNDS / 10; round++) {
@@ -290,7 +290,7 @@ TEST(directed_rounding)
                 for (uint32_t l = 0; l < LANES; l++) {
                     double x = element(in + l * comp_bytes(from), from),
                            got = element(out + l * comp_bytes(to), to);
-                    double want = rounded(x, to, (Rounding)mode);
+                    double want = rounded(x, to, (IrRounding)mode);
                     if (got != want && !(isnan(got) && isnan(want)))
                         test_fail(__FILE__, __LINE__, "%s to %s, mode %d: %a is %a, not %a",
                                   comp_name(from), comp_name(to), mode, x, got, want);
@@ -314,7 +314,7 @@ TEST(wide_integers_and_saturation)
             snprintf(name, sizeof name, "m%d.%d", mode, k);
             small_begin(&j, name);
             small_end(&j, arith_convert(j.b, small_load(&j, 1, i64), k & 1 ? COMP_U64 : COMP_S64,
-                                        k & 2 ? COMP_F64 : COMP_F32, (Rounding)mode, false));
+                                        k & 2 ? COMP_F64 : COMP_F32, (IrRounding)mode, false));
         }
     small_begin(&j, "s64_u8");
     small_end(&j,

@@ -25,7 +25,7 @@ static void report(void *user, const Diag *d)
     printf("%s\n", text);
 }
 
-static double get(Comp c, const uint8_t *p)
+static double get(IrComp c, const uint8_t *p)
 {
     switch (c) {
     case COMP_F16: { uint16_t h; memcpy(&h, p, 2); return f16_to_double(h); }
@@ -45,7 +45,7 @@ static double get(Comp c, const uint8_t *p)
     }
 }
 
-static void put(Comp c, uint8_t *p, double v)
+static void put(IrComp c, uint8_t *p, double v)
 {
     switch (c) {
     case COMP_F16: { uint16_t h = f16_from_double(v); memcpy(p, &h, 2); break; }
@@ -59,9 +59,9 @@ static void put(Comp c, uint8_t *p, double v)
 }
 
 /* A matrix of tiles in one buffer: tile (i, j) of rows x cols elements, stride `pitch` elements. */
-typedef struct Mat { uint8_t *data; Comp c; uint32_t rows, cols, pitch; bool col; } Mat;
+typedef struct Mat { uint8_t *data; IrComp c; uint32_t rows, cols, pitch; bool col; } Mat;
 
-static Mat mat_new(Comp c, uint32_t rows, uint32_t cols, bool col, Rng *r, double range)
+static Mat mat_new(IrComp c, uint32_t rows, uint32_t cols, bool col, Rng *r, double range)
 {
     Mat m = {NULL, c, rows, cols, (col ? rows : cols) + 3, col};
     m.data = malloc((size_t)m.pitch * (col ? cols : rows) * comp_bytes(c) + 64);
@@ -101,7 +101,7 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
     Gemm *g = gemm_new(a, m, t);
     uint32_t na = (uint32_t)s->rows * s->steps, nb = (uint32_t)s->steps * s->cols,
              n = na + nb + (uint32_t)s->rows * s->cols;
-    TileView *v = NEW_ARRAY(a, TileView, n);
+    GemmView *v = NEW_ARRAY(a, GemmView, n);
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef p = LLVMConstInt(i64, 2 * i, false), q = LLVMConstInt(i64, 2 * i + 1, false);
         v[i].ptr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, in, &p, 1, ""), "");

@@ -333,7 +333,7 @@ static int32_t bounded(int32_t x, int32_t low, int32_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Indices that count but at the borders of a grid (Affine.expected), in rows of 4, 8, 16 and 64
+/* Indices that count but at the borders of a grid (EmitAffine.expected), in rows of 4, 8, 16 and 64
  * invocations: by bounds of either sign, by select, in two indices at once, in other blocks than
  * where they are used, without lane 0. */
 TEST(bounded_indices)

@@ -259,7 +259,7 @@ static CpuKernel *compile(const SpvModule *m, const Lanes *of, const char *level
                           Messages *messages)
 {
     DiagSink sink = { .report = keep_message, .user = messages };
-    SpecValue spec[2] = { { 0, of->mask }, { 1, (uint32_t)of->times } };
+    SpvSpecValue spec[2] = { { 0, of->mask }, { 1, (uint32_t)of->times } };
     PassOptions passes = { .optimise = true, .spec = spec, .n_spec = 2 };
     CpuOptions options = { .subgroup_size = subgroup, .robust = true, .optimise = true };
     CpuTarget target;

@@ -5,17 +5,17 @@
 #include "base/test.h"
 #include "cpu/matrix/matrix.h"
 
-static const MatrixRule *const tables[] = {
+static const MatRule *const tables[] = {
     matrix_rules_memory, matrix_rules_variable, matrix_rules_whole, matrix_rules_ops,
     matrix_rules_group, matrix_rules_nv, matrix_rules_reduce, matrix_rules_tensor,
     matrix_rules_qcom,
 };
 
-static uint32_t rows_of(uint16_t op, const MatrixRule **found)
+static uint32_t rows_of(uint16_t op, const MatRule **found)
 {
     uint32_t n = 0;
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        for (const MatrixRule *r = tables[t]; r->fn; r++)
+        for (const MatRule *r = tables[t]; r->fn; r++)
             if (r->op == op) {
                 n++;
                 *found = r;
@@ -25,9 +25,9 @@ static uint32_t rows_of(uint16_t op, const MatrixRule **found)
 
 TEST(an_opcode_has_one_row)
 {
-    const MatrixRule *found;
+    const MatRule *found;
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        for (const MatrixRule *r = tables[t]; r->fn; r++)
+        for (const MatRule *r = tables[t]; r->fn; r++)
             if (rows_of(r->op, &found) != 1 || !spv_op_info(r->op))
                 test_fail(__FILE__, __LINE__, "%s has %u rows", spv_op_name(r->op),
                           rows_of(r->op, &found));
@@ -37,7 +37,7 @@ TEST(an_opcode_has_one_row)
 TEST(what_decides_is_there)
 {
     for (uint32_t t = 0; t < COUNT_OF(tables); t++)
-        for (const MatrixRule *r = tables[t]; r->fn; r++) {
+        for (const MatRule *r = tables[t]; r->fn; r++) {
             const SpvOpInfo *info = spv_op_info(r->op);
             bool decides = r->when == MATRIX_ALWAYS ||
                            (r->when == MATRIX_RESULT && info->has_type) ||
@@ -62,7 +62,7 @@ TEST(no_instruction_on_matrices_is_missing)
     uint32_t n = 0;
     for (uint32_t op = 0; op <= UINT16_MAX; op++) {
         const SpvOpInfo *info = spv_op_info((uint16_t)op);
-        const MatrixRule *found;
+        const MatRule *found;
         bool named =
             info && (strstr(info->name, "CooperativeMatrix") || strstr(info->name, "CoopMat"));
         if (!named || info->flags & SPV_OPF_TYPE || is_elsewhere((uint16_t)op))

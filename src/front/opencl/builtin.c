@@ -345,7 +345,7 @@ const char *ocl_mangle_template(Ocl *o, const char *name, OclType *result, OclTy
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static OclNode *build(Ocl *o, const Binding *b, Loc loc, OclType **params)
+static OclNode *build(Ocl *o, const Binding *b, OclLoc loc, OclType **params)
 {
     OclNode *n = ocl_node(o, N_BUILTIN, loc, decode(o, b, b->row->signature[0]), NULL, NULL);
     for (uint32_t i = 0; i < b->n; i++) {
@@ -362,7 +362,8 @@ static OclNode *build(Ocl *o, const Binding *b, Loc loc, OclType **params)
     return n;
 }
 
-static OclNode *refuse_arguments(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *refuse_arguments(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args,
+                                 uint32_t n)
 {
     Str list = { 0 };
     str_add(o->arena, &list, "");
@@ -381,7 +382,7 @@ static OclNode *refuse_arguments(Ocl *o, const OclIdent *name, Loc loc, OclNode 
 }
 
 /* to_global(p): a generic pointer's, or null when it leads elsewhere; get_fence(p). */
-static OclNode *to_space(Ocl *o, const OclBuiltin *row, Loc loc, OclNode **args, uint32_t n)
+static OclNode *to_space(Ocl *o, const OclBuiltin *row, OclLoc loc, OclNode **args, uint32_t n)
 {
     if (n != 1 || !is_pointer(args[0]->type) || args[0]->type->base->space == AS_CONSTANT)
         return NULL;
@@ -400,7 +401,7 @@ static OclNode *to_space(Ocl *o, const OclBuiltin *row, Loc loc, OclNode **args,
     return c;
 }
 
-OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     const OclBuiltin *row = ocl_find_builtin(o, name);
     for (uint32_t i = 0; i < n; i++) {
@@ -459,7 +460,7 @@ static OclType *named_type(Ocl *o, const char *s, const char **rest)
     return NULL;
 }
 
-static OclNode *as_type(Ocl *o, Loc loc, OclType *to, OclNode *a)
+static OclNode *as_type(Ocl *o, OclLoc loc, OclType *to, OclNode *a)
 {
     OclType *from = a->type->plain;
     bool sizes = is_arithmetic(from) &&
@@ -476,7 +477,7 @@ static OclNode *as_type(Ocl *o, Loc loc, OclType *to, OclNode *a)
     return c;
 }
 
-static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType *to,
+static OclNode *convert_function(Ocl *o, const OclIdent *name, OclLoc loc, OclType *to,
                                  const char *suffix, OclNode *a)
 {
     OclType *from = a->type->plain, *e = element_of(to);
@@ -515,7 +516,7 @@ static OclNode *convert_function(Ocl *o, const OclIdent *name, Loc loc, OclType 
     return n;
 }
 
-OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n,
+OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n,
                              bool *known)
 {
     bool as = !strncmp(name->name, "as_", 3);

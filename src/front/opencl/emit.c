@@ -116,7 +116,7 @@ static void type_attribute(OclEmit *e, LLVMValueRef f, uint32_t at, const char *
     LLVMAddAttributeAtIndex(f, at, attribute(e, "align", MAX(t->align, 1)));
 }
 
-static void place_attribute(OclEmit *e, LLVMValueRef f, Loc loc)
+static void place_attribute(OclEmit *e, LLVMValueRef f, OclLoc loc)
 {
     DiagLoc at = ocl_position(e->o, loc);
     const char *text = arena_printf(e->o->arena, "%u:%u:%s", at.line, at.column, at.file);

@@ -19,7 +19,7 @@
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
-typedef uint32_t Loc; /* 0: nowhere; else 1 + an offset into all texts, end to end */
+typedef uint32_t OclLoc; /* 0: nowhere; else 1 + an offset into all texts, end to end */
 
 typedef struct Ocl Ocl;
 typedef struct OclIdent OclIdent;
@@ -55,7 +55,7 @@ enum { UNROLL_NOT = 1 };
 typedef struct OclToken {
     uint8_t kind, flags;
     uint32_t len;
-    Loc loc;
+    OclLoc loc;
     OclIdent *ident; /* identifiers and keywords */
     const char *text;
 } OclToken;
@@ -81,7 +81,7 @@ typedef struct OclLineMark {
 typedef struct OclFile {
     const char *name, *text;
     uint32_t size;
-    Loc start;              /* of its first character */
+    OclLoc start;           /* of its first character */
     VEC(uint32_t) lines;    /* where they start */
     VEC(OclLineMark) marks; /* #line */
     bool ours;              /* the prelude */
@@ -94,27 +94,27 @@ typedef struct OclLexer {
 } OclLexer;
 
 OclFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size);
-OclFile *ocl_file_of(Ocl *o, Loc loc);
-uint32_t ocl_line_of(const OclFile *f, Loc loc); /* from 0 */
+OclFile *ocl_file_of(Ocl *o, OclLoc loc);
+uint32_t ocl_line_of(const OclFile *f, OclLoc loc); /* from 0 */
 void ocl_lex(Ocl *o, OclLexer *lexer, OclToken *out);
 OclIdent *ocl_intern(Ocl *o, const char *name, size_t len);
 const char *ocl_token_name(OclTok kind);
-DiagLoc ocl_position(Ocl *o, Loc loc);
+DiagLoc ocl_position(Ocl *o, OclLoc loc);
 
-void ocl_error(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void ocl_error(Ocl *o, OclLoc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void ocl_warning(Ocl *o, OclLoc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void ocl_note(Ocl *o, OclLoc loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void ocl_stop(Ocl *o); /* no more tokens */
 /* Enters one more level of nesting; false after reporting that it is too deep. ocl_leave undoes it
  * in either case. */
-bool ocl_enter(Ocl *o, Loc loc);
+bool ocl_enter(Ocl *o, OclLoc loc);
 void ocl_leave(Ocl *o);
 
 /* ---- preprocess.c, macro.c ------------------------------------------------------------------- */
 
 struct OclMacro {
     OclIdent *name;
-    Loc loc;
+    OclLoc loc;
     bool function, variadic, disabled;
     uint8_t special; /* __FILE__, __LINE__... */
     OclIdent **params;
@@ -124,7 +124,7 @@ struct OclMacro {
 };
 
 typedef struct OclCondition {
-    Loc loc;
+    OclLoc loc;
     bool taken, active, seen_else;
 } OclCondition;
 
@@ -134,7 +134,7 @@ typedef struct OclInput {
     const OclToken *tokens;
     uint32_t n, pos;
     OclMacro *macro;     /* is disabled while this is read */
-    Loc loc;             /* non-zero: where its tokens are said to be */
+    OclLoc loc;          /* non-zero: where its tokens are said to be */
     bool barrier;        /* ends here, for those who expand an argument */
     uint32_t conditions; /* open when the file began */
 } OclInput;
@@ -145,13 +145,13 @@ void ocl_next_token(Ocl *o, OclToken *out); /* preprocessed, keywords told apart
 /* The same without directives and macros, for preprocess.c and macro.c. */
 bool ocl_raw_token(Ocl *o, OclToken *out); /* true: it is a file's own */
 void ocl_unread(Ocl *o, const OclToken *t, bool from_file);
-void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, Loc loc);
+void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, OclLoc loc);
 bool ocl_expand_macro(Ocl *o, OclToken *t); /* true: pushed what it stands for */
 /* The tokens, all macros in them expanded. */
 void ocl_expand_list(Ocl *o, const OclToken *tokens, uint32_t n, OclToken **out, uint32_t *n_out);
-void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc);
+void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc);
 /* The value of #if's expression; false when it is none. */
-bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, Loc loc, bool *value);
+bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, OclLoc loc, bool *value);
 
 /* ---- type.c ---------------------------------------------------------------------------------- */
 
@@ -215,7 +215,7 @@ struct OclType {
 typedef struct OclMember {
     OclIdent *name; /* NULL: unnamed */
     OclType *type;
-    Loc loc;
+    OclLoc loc;
     uint64_t offset;
     bool bit_field, packed;
     uint16_t bit, width; /* in the unit of the type's size at offset; packed: in bytes */
@@ -352,7 +352,7 @@ struct OclNode {
     uint8_t kind, op;
     uint16_t depth;
     bool lvalue, implicit, postfix, parens, bad; /* bad: said what is wrong already */
-    Loc loc;
+    OclLoc loc;
     OclType *type; /* NULL in statements; in a pending one until it is known */
     OclNode *a, *b, *c, *d;
     union {
@@ -395,14 +395,14 @@ typedef struct OclAttributes {
     OclType *vec_type_hint;
     uint8_t use;
     uint32_t rows, columns;
-    Loc matrix_loc;
+    OclLoc matrix_loc;
 } OclAttributes;
 
 struct OclSymbol {
     OclSymbolKind kind;
     OclIdent *ident;
     OclType *type;
-    Loc loc;
+    OclLoc loc;
     bool global, is_static, kernel, used, defined, called, is_extern;
     bool calls;     /* while recursion is looked for */
     uint64_t value; /* enumerators */
@@ -446,9 +446,9 @@ const OclBuiltin *ocl_find_builtin(Ocl *o, OclIdent *name);
 bool ocl_same_name(const OclBuiltin *row, const OclIdent *name);
 const OclBuiltin *ocl_builtin_table(uint32_t *n);
 /* The first row that the arguments suit; converts them. NULL after saying why none does. */
-OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n);
+OclNode *ocl_call_builtin(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n);
 /* convert_T, as_T: NULL when it is neither. */
-OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n,
+OclNode *ocl_call_conversion(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n,
                              bool *known);
 /* "_Z3maxDv4_fS_" */
 const char *ocl_mangle(Ocl *o, const char *name, OclType **params, uint32_t n);
@@ -464,12 +464,12 @@ typedef struct OclSpecifiers {
     OclSpace space;
     OclAttributes attributes;
     uint32_t type_align; /* of an aligned typedef; 0 */
-    Loc loc;
+    OclLoc loc;
 } OclSpecifiers;
 
 typedef struct OclDeclarator {
     OclIdent *name;
-    Loc loc;
+    OclLoc loc;
     OclType *type;
     OclSymbol **params; /* of a function */
     uint32_t n_params;
@@ -503,37 +503,37 @@ OclNode *ocl_parse_statements(Ocl *o); /* ({ ... }), from its { on */
 OclNode *ocl_number(Ocl *o, const OclToken *t);
 OclNode *ocl_character(Ocl *o, const OclToken *t);
 OclNode *ocl_string(Ocl *o);
-OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size); /* with its NUL */
+OclNode *ocl_text(Ocl *o, OclLoc loc, const char *text, uint32_t size); /* with its NUL */
 
 /* ---- sema_*.c -------------------------------------------------------------------------------- */
 
-OclNode *ocl_node(Ocl *o, OclNodeKind kind, Loc loc, OclType *type, OclNode *a, OclNode *b);
-OclNode *ocl_int(Ocl *o, Loc loc, OclType *type, uint64_t value);
-OclNode *ocl_bad(Ocl *o, Loc loc); /* in place of what was wrong: an int 0 */
+OclNode *ocl_node(Ocl *o, OclNodeKind kind, OclLoc loc, OclType *type, OclNode *a, OclNode *b);
+OclNode *ocl_int(Ocl *o, OclLoc loc, OclType *type, uint64_t value);
+OclNode *ocl_bad(Ocl *o, OclLoc loc); /* in place of what was wrong: an int 0 */
 void ocl_depth(Ocl *o, OclNode *n, const OclNode *below);
 void ocl_push_scope(Ocl *o);
 void ocl_pop_scope(Ocl *o);
-OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, Loc loc);
+OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, OclLoc loc);
 /* The next function of the same name; NULL at the end. */
 OclSymbol *ocl_overload(const OclSymbol *s);
-OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc);
+OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, OclLoc loc);
 
 const char *ocl_unsupported(const OclIdent *name); /* "images"; NULL */
-OclNode *ocl_symbol(Ocl *o, OclIdent *name, Loc loc);
+OclNode *ocl_symbol(Ocl *o, OclIdent *name, OclLoc loc);
 OclNode *ocl_rvalue(Ocl *o, OclNode *n); /* arrays decay; no void */
-OclNode *ocl_unary(Ocl *o, OclTok op, Loc loc, OclNode *a);
-OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, Loc loc, OclNode *a);
-OclNode *ocl_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b);
-OclNode *ocl_assign(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b);
-OclNode *ocl_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b);
-OclNode *ocl_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc);
-OclNode *ocl_index(Ocl *o, Loc loc, OclNode *a, OclNode *b);
-OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n);
+OclNode *ocl_unary(Ocl *o, OclTok op, OclLoc loc, OclNode *a);
+OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, OclLoc loc, OclNode *a);
+OclNode *ocl_binary(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b);
+OclNode *ocl_assign(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b);
+OclNode *ocl_conditional(Ocl *o, OclLoc loc, OclNode *c, OclNode *a, OclNode *b);
+OclNode *ocl_member(Ocl *o, OclLoc loc, OclNode *a, OclIdent *name, OclLoc name_loc);
+OclNode *ocl_index(Ocl *o, OclLoc loc, OclNode *a, OclNode *b);
+OclNode *ocl_call(Ocl *o, OclLoc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n);
 void ocl_check_recursion(Ocl *o);
-OclNode *ocl_cast(Ocl *o, Loc loc, OclType *to, OclNode *a);
-OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, Loc loc, OclType *to,
+OclNode *ocl_cast(Ocl *o, OclLoc loc, OclType *to, OclNode *a);
+OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, OclLoc loc, OclType *to,
                         OclNode *a); /* as many lanes */
-OclNode *ocl_vector_literal(Ocl *o, Loc loc, OclType *to, OclNode **list, uint32_t n);
+OclNode *ocl_vector_literal(Ocl *o, OclLoc loc, OclType *to, OclNode **list, uint32_t n);
 OclNode *ocl_condition(Ocl *o, OclNode *n);          /* a scalar to branch on */
 const OclMember *ocl_bit_field(const OclNode *n);    /* that n is, or was assigned to; NULL */
 OclType *ocl_promoted(Ocl *o, const OclNode *n);     /* what a scalar is as an operand */
@@ -549,9 +549,10 @@ OclType *ocl_matrix_attribute(Ocl *o, OclType *t, const OclAttributes *a);
 bool ocl_pending(const OclNode *n); /* coop_mat_load or coop_mat_init without its type yet */
 OclNode *ocl_settle(Ocl *o, OclNode *n, OclType *type);
 OclNode *ocl_matrix_mismatch(Ocl *o, OclNode *n, OclType *to, const char *what);
-OclNode *ocl_matrix_unary(Ocl *o, OclTok op, Loc loc, OclNode *a);
-OclNode *ocl_matrix_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b);
-OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known);
+OclNode *ocl_matrix_unary(Ocl *o, OclTok op, OclLoc loc, OclNode *a);
+OclNode *ocl_matrix_binary(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b);
+OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n,
+                         bool *known);
 
 /* ---- constant.c ------------------------------------------------------------------------------ */
 
@@ -580,7 +581,7 @@ struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context);
 
 typedef struct OclCall {
     OclSymbol *from, *to;
-    Loc loc;
+    OclLoc loc;
 } OclCall;
 
 typedef struct OclWords { /* identifiers that the front end asks for */
@@ -593,7 +594,7 @@ struct Ocl {
     const OclOptions *options;
     const char *name;
     VEC(OclFile *) files;
-    Loc next_loc;
+    OclLoc next_loc;
     OclIdent **idents;
     uint32_t n_idents, cap_idents;
     OclWords words;
@@ -614,7 +615,7 @@ struct Ocl {
     OclToken tok, ahead;
     bool has_ahead, stop, to_spirv; /* to_spirv: the IR is for that, not to be shown */
     uint32_t n_errors;
-    Loc last_end; /* just past the token before tok */
+    OclLoc last_end; /* just past the token before tok */
     uint32_t depth, scope;
     VEC(OclSymbol *) scopes;  /* the newest symbol of each */
     VEC(OclSymbol *) globals; /* functions and variables, in order */

@@ -76,7 +76,7 @@ OclFile *ocl_add_file(Ocl *o, const char *name, const char *text, size_t size)
     return f;
 }
 
-OclFile *ocl_file_of(Ocl *o, Loc loc)
+OclFile *ocl_file_of(Ocl *o, OclLoc loc)
 {
     uint32_t low = 0, high = o->files.len;
     if (!loc || !high)
@@ -88,7 +88,7 @@ OclFile *ocl_file_of(Ocl *o, Loc loc)
     return o->files.data[low];
 }
 
-uint32_t ocl_line_of(const OclFile *f, Loc loc)
+uint32_t ocl_line_of(const OclFile *f, OclLoc loc)
 {
     uint32_t offset = loc - f->start, low = 0, high = f->lines.len;
     while (high - low > 1) {
@@ -98,7 +98,7 @@ uint32_t ocl_line_of(const OclFile *f, Loc loc)
     return low;
 }
 
-DiagLoc ocl_position(Ocl *o, Loc loc)
+DiagLoc ocl_position(Ocl *o, OclLoc loc)
 {
     OclFile *f = ocl_file_of(o, loc);
     if (!f)
@@ -137,7 +137,7 @@ void ocl_stop(Ocl *o)
 }
 
 /* After twenty errors the rest of the source is skipped: the tokens end. */
-void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
+void ocl_error(Ocl *o, OclLoc loc, const char *fmt, ...)
 {
     if (o->stop) /* what follows is of that */
         return;
@@ -147,11 +147,11 @@ void ocl_error(Ocl *o, Loc loc, const char *fmt, ...)
         ocl_stop(o);
 }
 
-void ocl_warning(Ocl *o, Loc loc, const char *fmt, ...) { REPORT(DIAG_WARNING); }
+void ocl_warning(Ocl *o, OclLoc loc, const char *fmt, ...) { REPORT(DIAG_WARNING); }
 
-void ocl_note(Ocl *o, Loc loc, const char *fmt, ...) { REPORT(DIAG_NOTE); }
+void ocl_note(Ocl *o, OclLoc loc, const char *fmt, ...) { REPORT(DIAG_NOTE); }
 
-bool ocl_enter(Ocl *o, Loc loc)
+bool ocl_enter(Ocl *o, OclLoc loc)
 {
     if (++o->depth <= MAX_DEPTH)
         return true;
@@ -234,7 +234,8 @@ static const char *skip(Ocl *o, OclLexer *l, const char *p, uint8_t *flags)
         } else if (p[0] == '/' && p[1] == '*') {
             const char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
             if (!close) {
-                ocl_error(o, l->file->start + (Loc)(p - l->file->text), "comment without an end");
+                ocl_error(o, l->file->start + (OclLoc)(p - l->file->text),
+                          "comment without an end");
                 return end;
             }
             *flags |= TF_SPACE | (memchr(p, '\n', (size_t)(close - p)) ? TF_LINE : 0);
@@ -255,7 +256,7 @@ static const char *quoted(Ocl *o, OclLexer *l, const char *p)
     if (p < end && *p == quote)
         return p + 1;
     if (!o->any_text && !ocl_skipping(o))
-        ocl_error(o, l->file->start + (Loc)(start - l->file->text),
+        ocl_error(o, l->file->start + (OclLoc)(start - l->file->text),
                   "missing %c at the end of the line", quote);
     return p;
 }
@@ -296,8 +297,9 @@ void ocl_lex(Ocl *o, OclLexer *l, OclToken *out)
     const char *p = skip(o, l, l->at, &flags), *start = p;
     OclTok kind;
     uint32_t len;
-    *out =
-        (OclToken){ .flags = flags, .text = p, .loc = l->file->start + (Loc)(p - l->file->text) };
+    *out = (OclToken){ .flags = flags,
+                       .text = p,
+                       .loc = l->file->start + (OclLoc)(p - l->file->text) };
     l->at_line = false;
     if (p >= l->file->text + l->file->size) {
         l->at = p;

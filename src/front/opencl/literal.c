@@ -110,7 +110,7 @@ OclNode *ocl_number(Ocl *o, const OclToken *t)
 /* ---- characters and strings ------------------------------------------------------------------ */
 
 /* One character, or what an escape stands for. */
-static unsigned character(Ocl *o, Loc loc, const char **at, const char *end)
+static unsigned character(Ocl *o, OclLoc loc, const char **at, const char *end)
 {
     static const char escapes[] = "abfnrtv\\'\"?", values[] = "\a\b\f\n\r\t\v\\'\"?";
     const char *p = *at;
@@ -156,7 +156,7 @@ OclNode *ocl_character(Ocl *o, const OclToken *t)
     return ocl_int(o, t->loc, o->basic[TY_INT], v);
 }
 
-OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
+OclNode *ocl_text(Ocl *o, OclLoc loc, const char *text, uint32_t size)
 {
     OclType *c = ocl_qualified(o, o->basic[TY_CHAR], 0, AS_CONSTANT);
     OclNode *n = ocl_node(o, N_STRING, loc, ocl_array(o, c, size), NULL, NULL);
@@ -170,7 +170,7 @@ OclNode *ocl_text(Ocl *o, Loc loc, const char *text, uint32_t size)
 OclNode *ocl_string(Ocl *o)
 {
     Str s = { 0 };
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     str_add(o->arena, &s, "");
     while (o->tok.kind == T_STRING) {
         const char *p = o->tok.text + 1, *end = o->tok.text + o->tok.len - 1;

@@ -76,7 +76,7 @@ static bool same_body(const OclMacro *a, const OclMacro *b)
     return same;
 }
 
-void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
+void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 {
     if (!n || line[0].kind != T_IDENT || line[0].ident == o->words.defined) {
         ocl_error(o, n ? line[0].loc : loc, "#define needs a name");
@@ -114,7 +114,7 @@ void ocl_define_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
 
 /* ---- # and ## -------------------------------------------------------------------------------- */
 
-static OclToken text_token(Ocl *o, OclTok kind, const char *text, Loc loc, uint8_t flags)
+static OclToken text_token(Ocl *o, OclTok kind, const char *text, OclLoc loc, uint8_t flags)
 {
     OclToken t = { .kind = (uint8_t)kind,
                    .flags = flags,
@@ -125,7 +125,7 @@ static OclToken text_token(Ocl *o, OclTok kind, const char *text, Loc loc, uint8
     return t;
 }
 
-static OclToken stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
+static OclToken stringised(Ocl *o, const Argument *a, OclLoc loc, uint8_t flags)
 {
     Str s = { 0 };
     str_add(o->arena, &s, "\"");
@@ -144,7 +144,7 @@ static OclToken stringised(Ocl *o, const Argument *a, Loc loc, uint8_t flags)
     return text_token(o, T_STRING, s.data, loc, flags);
 }
 
-static void paste(Ocl *o, Tokens *out, const OclToken *right, Loc loc)
+static void paste(Ocl *o, Tokens *out, const OclToken *right, OclLoc loc)
 {
     OclToken *left = &vec_last(out), t;
     char *text = arena_printf(o->arena, "%.*s%.*s", (int)left->len, left->text, (int)right->len,
@@ -170,7 +170,7 @@ static void paste(Ocl *o, Tokens *out, const OclToken *right, Loc loc)
 /* ---- expansion ------------------------------------------------------------------------------- */
 
 /* The arguments up to the ')' that closes them. False when the input ends first. */
-static bool read_arguments(Ocl *o, const OclMacro *m, Loc loc, Argument **out, uint32_t *n_out)
+static bool read_arguments(Ocl *o, const OclMacro *m, OclLoc loc, Argument **out, uint32_t *n_out)
 {
     VEC(Argument) args = { 0 };
     Tokens current = { 0 };
@@ -218,7 +218,7 @@ static void append_tokens(Ocl *o, Tokens *out, const OclToken *list, uint32_t n,
 }
 
 /* The body with these arguments substituted. */
-static void substitute(Ocl *o, const OclMacro *m, Argument *args, Loc loc, Tokens *out)
+static void substitute(Ocl *o, const OclMacro *m, Argument *args, OclLoc loc, Tokens *out)
 {
     bool placemarker = false; /* the last argument beside a ## was empty */
     for (uint32_t i = 0; i < m->n_body; i++) {
@@ -339,7 +339,7 @@ bool ocl_expand_macro(Ocl *o, OclToken *t)
 typedef struct Expression {
     Ocl *o;
     const OclToken *at, *end;
-    Loc loc;
+    OclLoc loc;
     bool failed;
 } Expression;
 
@@ -510,7 +510,7 @@ static bool replace_defined(Ocl *o, const OclToken *line, uint32_t n, Tokens *ou
     return true;
 }
 
-bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, Loc loc, bool *value)
+bool ocl_if_expression(Ocl *o, const OclToken *line, uint32_t n, OclLoc loc, bool *value)
 {
     Tokens tokens = { 0 };
     OclToken *list;

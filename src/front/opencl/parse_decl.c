@@ -10,7 +10,7 @@
 static void bit_field(Ocl *o, OclMember *m)
 {
     uint64_t width = 0;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     if (!ocl_parse_constant(o, "the width of a bit-field", &width, NULL))
         width = 1;
     m->bit_field = true;
@@ -101,7 +101,7 @@ static void member_declaration(Ocl *o, OclRecord *r, Map *names)
             ocl_advance(o);
 }
 
-static OclRecord *find_record(Ocl *o, OclIdent *name, bool is_union, bool defines, Loc loc)
+static OclRecord *find_record(Ocl *o, OclIdent *name, bool is_union, bool defines, OclLoc loc)
 {
     OclSymbol *tag = name ? name->tag : NULL;
     bool here = tag && (!defines || tag->scope == o->scope);
@@ -133,7 +133,7 @@ static OclRecord *find_record(Ocl *o, OclIdent *name, bool is_union, bool define
 OclType *ocl_parse_record(Ocl *o, OclSpecifiers *spec)
 {
     bool is_union = o->tok.kind == K_UNION;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     OclAttributes a = { 0 };
     Map names = { 0 };
     ocl_advance(o);
@@ -175,7 +175,7 @@ OclType *ocl_parse_record(Ocl *o, OclSpecifiers *spec)
 /* Enumerators are int. So is the enumeration, or uint when nothing in it is negative. */
 OclType *ocl_parse_enum(Ocl *o)
 {
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     OclAttributes ignored = { 0 };
     ocl_advance(o);
     ocl_parse_attributes(o, &ignored);
@@ -250,7 +250,7 @@ static OclSpace address_space_of(Ocl *o, const OclSpecifiers *s, const OclDeclar
     return space;
 }
 
-static void check_matrix(Ocl *o, const OclType *t, Loc loc, OclSpace space)
+static void check_matrix(Ocl *o, const OclType *t, OclLoc loc, OclSpace space)
 {
     if (ocl_has_matrix(t) && space != AS_PRIVATE)
         ocl_error(o, loc,

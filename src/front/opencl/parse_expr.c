@@ -29,7 +29,7 @@ static bool parse_arguments(Ocl *o, Nodes *out)
 }
 
 /* A name before '(' that is not a variable's: a function of the program or a built-in function. */
-static OclNode *call_by_name(Ocl *o, OclIdent *name, Loc loc)
+static OclNode *call_by_name(Ocl *o, OclIdent *name, OclLoc loc)
 {
     Nodes args = { 0 };
     bool good = parse_arguments(o, &args), known;
@@ -48,7 +48,7 @@ static OclNode *call_by_name(Ocl *o, OclIdent *name, Loc loc)
 
 static OclNode *size_of(Ocl *o, OclTok what)
 {
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     OclType *t;
     ocl_advance(o);
     if (o->tok.kind == P_LPAREN && ocl_starts_type(o, ocl_peek(o))) {
@@ -132,7 +132,7 @@ static OclNode *primary(Ocl *o)
     }
 }
 
-static OclNode *arrow(Ocl *o, Loc loc, OclNode *a)
+static OclNode *arrow(Ocl *o, OclLoc loc, OclNode *a)
 {
     if (a->bad)
         return a;
@@ -147,7 +147,7 @@ static OclNode *arrow(Ocl *o, Loc loc, OclNode *a)
 static OclNode *postfix(Ocl *o, OclNode *n)
 {
     for (;;) {
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         OclTok op = (OclTok)o->tok.kind;
         if (op == P_LBRACKET) {
             ocl_advance(o);
@@ -182,7 +182,7 @@ static OclNode *postfix(Ocl *o, OclNode *n)
 /* (type){...}, (type)(a, b, ...) for a vector, (type)e; the '(' is the current token. */
 static OclNode *parse_cast(Ocl *o)
 {
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     ocl_advance(o);
     OclType *t = ocl_parse_type_name(o);
     ocl_expect(o, P_RPAREN, "after the type");
@@ -203,7 +203,7 @@ static OclNode *parse_cast(Ocl *o)
 
 static OclNode *parse_unary(Ocl *o)
 {
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     OclTok op = (OclTok)o->tok.kind;
     switch (op) {
     case P_PLUS:
@@ -264,7 +264,7 @@ static OclNode *parse_binary(Ocl *o, OclNode *a, int least)
 {
     for (;;) {
         OclTok op = (OclTok)o->tok.kind;
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         int p = ocl_precedence(op);
         if (!p || p < least)
             return a;
@@ -281,7 +281,7 @@ OclNode *ocl_parse_conditional(Ocl *o)
     OclNode *c = parse_binary(o, ocl_parse_unary(o), 1);
     if (o->tok.kind != P_QUESTION)
         return c;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     ocl_advance(o);
     OclNode *a = ocl_parse_expression(o);
     if (!ocl_expect(o, P_COLON, "between the values of '?:'"))
@@ -295,7 +295,7 @@ OclNode *ocl_parse_assignment(Ocl *o)
 {
     OclNode *a = ocl_parse_conditional(o);
     OclTok op = (OclTok)o->tok.kind;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     if (op != P_ASSIGN && !(op >= P_MUL_ASSIGN && op <= P_OR_ASSIGN) && op != P_SHL_ASSIGN &&
         op != P_SHR_ASSIGN)
         return a;
@@ -309,7 +309,7 @@ OclNode *ocl_parse_expression(Ocl *o)
 {
     OclNode *a = ocl_parse_assignment(o);
     while (o->tok.kind == P_COMMA) {
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         ocl_advance(o);
         OclNode *b = ocl_parse_assignment(o);
         if (ocl_pending(a))

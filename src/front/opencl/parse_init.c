@@ -20,7 +20,7 @@ typedef VEC(OclNode *) Nodes;
 
 static OclNode *read_initialiser(InitReader *r, OclType *t, OclNode *first);
 
-static OclNode *make_list(InitReader *r, OclType *t, Loc loc)
+static OclNode *make_list(InitReader *r, OclType *t, OclLoc loc)
 {
     return ocl_node(r->o, N_INIT, loc, t, NULL, NULL);
 }
@@ -79,7 +79,7 @@ static uint64_t skip_unnamed(const OclType *t, uint64_t i)
 static OclNode *vector(Ocl *o, OclType *t)
 {
     Nodes list = { 0 };
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     uint64_t lanes = 0;
     ocl_advance(o);
     while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
@@ -114,7 +114,7 @@ static OclNode *read_scalar(InitReader *r, OclType *t, OclNode *first)
     if (!n && o->tok.kind == P_LBRACE && is_vector(t))
         return vector(o, t);
     if (!n && o->tok.kind == P_LBRACE) {
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         ocl_advance(o);
         if (is_matrix(t) && o->tok.kind == P_RBRACE) {
             ocl_advance(o);
@@ -201,7 +201,7 @@ static bool designate(InitReader *r, OclNode **init, OclType **t, uint64_t *i, u
         if (level && !enter(r, init, t, *i))
             return false;
         const OclType *outer = *t;
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         if (o->tok.kind == P_LBRACKET) {
             ocl_advance(o);
             if (!is_array(*t)) {
@@ -349,7 +349,7 @@ OclNode *ocl_parse_initialiser(Ocl *o, OclType **type, bool constant)
 {
     InitReader r = { .o = o };
     OclNode *n;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     if (is_aggregate(*type) && !is_array(*type) && !ocl_is_complete(*type)) {
         ocl_error(o, loc, "'%s' has no known size", ocl_type_name(o, *type));
         *type = o->basic[TY_INT];

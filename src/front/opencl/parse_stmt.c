@@ -7,7 +7,7 @@
 
 static OclNode *statement(Ocl *o);
 
-static OclNode *node(Ocl *o, OclNodeKind kind, Loc loc)
+static OclNode *node(Ocl *o, OclNodeKind kind, OclLoc loc)
 {
     return ocl_node(o, kind, loc, NULL, NULL, NULL);
 }
@@ -144,7 +144,7 @@ static bool is_taken(const OclNode *s, const OclNode *n)
 static void end_of_range(Ocl *o, OclNode *n, const OclNode *s)
 {
     uint64_t v;
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     if (!ocl_parse_constant(o, "a case", &v, NULL) || !s)
         return;
     n->b = ocl_int(o, loc, s->a->type, v);
@@ -365,7 +365,7 @@ static OclNode *loop(Ocl *o)
 
 static OclNode *any_statement(Ocl *o)
 {
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     if (o->tok.kind != K_WHILE && o->tok.kind != K_DO && o->tok.kind != K_FOR)
         o->unroll = 0;
     switch ((OclTok)o->tok.kind) {

@@ -23,7 +23,7 @@ static bool sizes(Ocl *o, uint32_t *out, bool several)
 {
     for (int i = 0; i < (several ? 3 : 1); i++) {
         uint64_t v;
-        Loc loc = o->tok.loc;
+        OclLoc loc = o->tok.loc;
         if (i && !ocl_expect(o, P_COMMA, "between the sizes"))
             return false;
         if (!ocl_parse_constant(o, "a size", &v, NULL))
@@ -59,7 +59,7 @@ static bool is_opencl_scope(const OclToken *t)
 static bool matrix_number(Ocl *o, const char *what, uint64_t least, uint64_t most, uint64_t *out)
 {
     enum { OPENCL_SUBGROUP = 4 };
-    Loc loc = o->tok.loc;
+    OclLoc loc = o->tok.loc;
     bool other = least == SCOPE_SUBGROUP && is_opencl_scope(&o->tok);
     if (o->tok.kind == T_STRING ? !quoted_number(o, what, out)
                                 : !ocl_parse_constant(o, what, out, NULL))
@@ -106,7 +106,7 @@ static bool matrix_numbers(Ocl *o, uint64_t v[4])
 }
 
 /* An error results in a matrix without rows, about which nothing more is reported. */
-static void matrix_attribute(Ocl *o, OclAttributes *out, Loc loc, bool args)
+static void matrix_attribute(Ocl *o, OclAttributes *out, OclLoc loc, bool args)
 {
     uint64_t v[4] = { 0 };
     if (!args)
@@ -241,7 +241,7 @@ typedef struct TypeWords {
     uint32_t total;
 } TypeWords;
 
-static OclType *combine_words(Ocl *o, const TypeWords *w, Loc loc)
+static OclType *combine_words(Ocl *o, const TypeWords *w, OclLoc loc)
 {
 #define HAS(name) w->count[K_##name - K_BREAK]
     uint32_t sign = HAS(SIGNED) + HAS(UNSIGNED), lengths = HAS(SHORT) + HAS(LONG);
@@ -415,7 +415,7 @@ bool ocl_parse_specifiers(Ocl *o, OclSpecifiers *s)
 
 typedef struct Chunk {
     enum { POINTER, ARRAY, FUNCTION } kind;
-    Loc loc;
+    OclLoc loc;
     uint8_t quals;
     bool has_space, variadic;
     OclSpace space;

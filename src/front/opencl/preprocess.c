@@ -54,7 +54,7 @@ static void push_file(Ocl *o, OclFile *f)
     o->include_depth++;
 }
 
-void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, Loc loc)
+void ocl_push_tokens(Ocl *o, const OclToken *tokens, uint32_t n, OclMacro *macro, OclLoc loc)
 {
     OclInput *in = push(o);
     in->tokens = tokens;
@@ -147,7 +147,7 @@ static char *read_file(Ocl *o, const char *path, size_t *size)
 }
 
 /* Beside the file that asks, when quoted; then in the folders of -I. */
-static bool include_file(Ocl *o, const char *name, bool quoted, Loc loc)
+static bool include_file(Ocl *o, const char *name, bool quoted, OclLoc loc)
 {
     const char *from = ocl_file_of(o, loc) ? ocl_file_of(o, loc)->name : "", *path;
     const char *slash = strrchr(from, '/');
@@ -169,7 +169,7 @@ static bool include_file(Ocl *o, const char *name, bool quoted, Loc loc)
     return false;
 }
 
-static void include_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
+static void include_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 {
     if (n && line[0].kind == T_IDENT)
         ocl_expand_list(o, line, n, &line, &n);
@@ -267,7 +267,7 @@ static void next_condition(Ocl *o, const OclToken *word, OclToken *line, uint32_
 /* ---- directives ------------------------------------------------------------------------------ */
 
 /* The next line is this one of that file; NULL: of the same. */
-static void line_mark(Ocl *o, const OclToken *line, const OclToken *file, Loc loc)
+static void line_mark(Ocl *o, const OclToken *line, const OclToken *file, OclLoc loc)
 {
     uint32_t number = 0;
     bool good = line->kind == T_NUMBER && line->len < 10;
@@ -289,14 +289,14 @@ static void line_mark(Ocl *o, const OclToken *line, const OclToken *file, Loc lo
     vec_push(o->arena, &f->marks, mark);
 }
 
-static void line_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
+static void line_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 {
     static const OclToken nothing;
     ocl_expand_list(o, line, n, &line, &n);
     line_mark(o, n && n <= 2 ? &line[0] : &nothing, n == 2 ? &line[1] : NULL, loc);
 }
 
-static void undef_directive(Ocl *o, const OclToken *line, uint32_t n, Loc loc)
+static void undef_directive(Ocl *o, const OclToken *line, uint32_t n, OclLoc loc)
 {
     if (n != 1 || line[0].kind != T_IDENT || line[0].ident == o->words.defined)
         ocl_error(o, loc, "#undef needs a macro's name");
@@ -327,7 +327,7 @@ static void unroll_pragma(Ocl *o, OclToken *line, uint32_t n)
 
 /* OpenCL's own pragmas change nothing here: every extension there is is on, and products and sums
  * are never contracted. */
-static void pragma_directive(Ocl *o, OclToken *line, uint32_t n, Loc loc)
+static void pragma_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 {
     static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
     for (size_t i = 0; n && i < COUNT_OF(known); i++) {
@@ -391,7 +391,7 @@ static void directive(Ocl *o)
 }
 
 /* The only _Pragma("...") with a meaning here is one that says how to unroll. */
-static void pragma_operator(Ocl *o, Loc loc)
+static void pragma_operator(Ocl *o, OclLoc loc)
 {
     OclToken t[3];
     for (int i = 0; i < 3; i++)

@@ -19,7 +19,7 @@ void ocl_depth(Ocl *o, OclNode *n, const OclNode *below)
     }
 }
 
-OclNode *ocl_node(Ocl *o, OclNodeKind kind, Loc loc, OclType *type, OclNode *a, OclNode *b)
+OclNode *ocl_node(Ocl *o, OclNodeKind kind, OclLoc loc, OclType *type, OclNode *a, OclNode *b)
 {
     OclNode *n = NEW(o->arena, OclNode);
     n->kind = (uint8_t)kind;
@@ -32,14 +32,14 @@ OclNode *ocl_node(Ocl *o, OclNodeKind kind, Loc loc, OclType *type, OclNode *a, 
     return n;
 }
 
-OclNode *ocl_int(Ocl *o, Loc loc, OclType *type, uint64_t value)
+OclNode *ocl_int(Ocl *o, OclLoc loc, OclType *type, uint64_t value)
 {
     OclNode *n = ocl_node(o, N_INT, loc, type, NULL, NULL);
     n->u = ocl_wrap(type, value);
     return n;
 }
 
-OclNode *ocl_bad(Ocl *o, Loc loc)
+OclNode *ocl_bad(Ocl *o, OclLoc loc)
 {
     OclNode *n = ocl_int(o, loc, o->basic[TY_INT], 0);
     n->bad = true;
@@ -69,7 +69,7 @@ void ocl_pop_scope(Ocl *o)
     o->scope--;
 }
 
-OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, Loc loc)
+OclSymbol *ocl_declare(Ocl *o, OclSymbolKind kind, OclIdent *name, OclType *type, OclLoc loc)
 {
     OclSymbol *s = NEW(o->arena, OclSymbol);
     *s = (OclSymbol){ .kind = kind,
@@ -95,7 +95,7 @@ OclSymbol *ocl_overload(const OclSymbol *s)
                                                                                             : NULL;
 }
 
-OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, Loc loc)
+OclSymbol *ocl_declare_tag(Ocl *o, OclIdent *name, OclLoc loc)
 {
     return ocl_declare(o, S_TAG, name, NULL, loc);
 }
@@ -130,7 +130,7 @@ const char *ocl_unsupported(const OclIdent *name)
                : NULL; /* image2d_array_depth_t */
 }
 
-OclNode *ocl_symbol(Ocl *o, OclIdent *name, Loc loc)
+OclNode *ocl_symbol(Ocl *o, OclIdent *name, OclLoc loc)
 {
     OclSymbol *s = name->symbol;
     if (!s && o->function && !strcmp(name->name, "__func__")) /* C99, 6.4.2.2 */
@@ -354,7 +354,7 @@ OclNode *ocl_convert(Ocl *o, OclNode *n, OclType *to, const char *what)
 
 /* ---- casts that are written ------------------------------------------------------------------ */
 
-static OclNode *explicit(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode *a)
+static OclNode *explicit(Ocl *o, OclCastKind kind, OclLoc loc, OclType *to, OclNode *a)
 {
     OclNode *c = ocl_implicit(o, kind, a, to);
     c->implicit = false;
@@ -362,12 +362,12 @@ static OclNode *explicit(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode
     return c;
 }
 
-OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, Loc loc, OclType *to, OclNode *a)
+OclNode *ocl_cast_lanes(Ocl *o, OclCastKind kind, OclLoc loc, OclType *to, OclNode *a)
 {
     return explicit(o, kind, loc, to, a);
 }
 
-static OclNode *cast_pointer(Ocl *o, Loc loc, OclType *to, OclNode *a)
+static OclNode *cast_pointer(Ocl *o, OclLoc loc, OclType *to, OclNode *a)
 {
     OclType *from = a->type->base, *target = to->base;
     if (from->space != target->space) {
@@ -385,7 +385,7 @@ static OclNode *cast_pointer(Ocl *o, Loc loc, OclType *to, OclNode *a)
     return explicit(o, CAST_BITS, loc, to, a);
 }
 
-static OclNode *cast_to_vector(Ocl *o, Loc loc, OclType *to, OclNode *a)
+static OclNode *cast_to_vector(Ocl *o, OclLoc loc, OclType *to, OclNode *a)
 {
     if (is_scalar(a->type)) {
         OclNode *e = ocl_to_number(o, a, to->base);
@@ -402,7 +402,7 @@ static OclNode *cast_to_vector(Ocl *o, Loc loc, OclType *to, OclNode *a)
     return mismatch(o, a, to, "cast");
 }
 
-OclNode *ocl_cast(Ocl *o, Loc loc, OclType *to, OclNode *a)
+OclNode *ocl_cast(Ocl *o, OclLoc loc, OclType *to, OclNode *a)
 {
     to = to->plain;
     if (is_bad_matrix(to))
@@ -432,7 +432,7 @@ OclNode *ocl_cast(Ocl *o, Loc loc, OclType *to, OclNode *a)
     return ocl_convert(o, a, to, "cast");
 }
 
-OclNode *ocl_vector_literal(Ocl *o, Loc loc, OclType *to, OclNode **list, uint32_t n)
+OclNode *ocl_vector_literal(Ocl *o, OclLoc loc, OclType *to, OclNode **list, uint32_t n)
 {
     to = to->plain;
     uint64_t lanes = 0;

@@ -28,7 +28,7 @@ static const char *near_name(const char *name)
     return NULL;
 }
 
-static OclNode *unknown(Ocl *o, Loc loc, const OclIdent *name)
+static OclNode *unknown(Ocl *o, OclLoc loc, const OclIdent *name)
 {
     const char *what = ocl_unsupported(name), *near = near_name(name->name);
     if (what)
@@ -87,7 +87,7 @@ static bool check_strings(Ocl *o, const OclNode *format, OclNode *const *args, u
     return true;
 }
 
-static OclNode *check_printf(Ocl *o, Loc loc, OclNode **args, uint32_t n)
+static OclNode *check_printf(Ocl *o, OclLoc loc, OclNode **args, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         args[i] = ocl_pending(args[i]) ? ocl_settle(o, args[i], NULL) : ocl_rvalue(o, args[i]);
@@ -157,7 +157,7 @@ static OclSymbol *choose_overload(Ocl *o, OclSymbol *f, OclNode **args, uint32_t
     return *two ? NULL : best;
 }
 
-OclNode *ocl_call(Ocl *o, Loc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n)
+OclNode *ocl_call(Ocl *o, OclLoc loc, OclNode *callee, OclIdent *name, OclNode **args, uint32_t n)
 {
     if (!callee && name == o->words.printf_)
         return check_printf(o, loc, args, n);

@@ -11,7 +11,7 @@ static const char *spelling(Ocl *o, OclTok op)
     return arena_strndup(o->arena, name + 1, strlen(name) - 2);
 }
 
-static OclNode *refuse_operands(Ocl *o, OclTok op, Loc loc, const OclNode *a, const OclNode *b)
+static OclNode *refuse_operands(Ocl *o, OclTok op, OclLoc loc, const OclNode *a, const OclNode *b)
 {
     if (a->bad || (b && b->bad))
         return ocl_bad(o, loc);
@@ -63,7 +63,7 @@ static bool fits_element(Ocl *o, const OclNode *scalar, OclType *element)
     return is_float(element) && (ocl_round(element, v.lane[0].f) == w.lane[0].f);
 }
 
-static OclType *with_vector(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b)
+static OclType *with_vector(Ocl *o, OclTok op, OclLoc loc, OclNode **a, OclNode **b)
 {
     OclNode **vector = is_vector((*a)->type) ? a : b, **other = vector == a ? b : a;
     OclType *t = (*vector)->type->plain;
@@ -85,7 +85,7 @@ static OclType *with_vector(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b
 }
 
 /* NULL after saying what is wrong. */
-static OclType *usual(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b)
+static OclType *usual(Ocl *o, OclTok op, OclLoc loc, OclNode **a, OclNode **b)
 {
     if (is_vector((*a)->type) || is_vector((*b)->type))
         return with_vector(o, op, loc, a, b);
@@ -97,7 +97,7 @@ static OclType *usual(Ocl *o, OclTok op, Loc loc, OclNode **a, OclNode **b)
 
 /* ---- unary ----------------------------------------------------------------------------------- */
 
-static OclNode *address(Ocl *o, Loc loc, OclNode *a)
+static OclNode *address(Ocl *o, OclLoc loc, OclNode *a)
 {
     if (a->bad)
         return a;
@@ -114,7 +114,7 @@ static OclNode *address(Ocl *o, Loc loc, OclNode *a)
     return ocl_bad(o, loc);
 }
 
-static OclNode *dereference(Ocl *o, Loc loc, OclNode *a)
+static OclNode *dereference(Ocl *o, OclLoc loc, OclNode *a)
 {
     a = ocl_rvalue(o, a);
     if (a->bad)
@@ -130,7 +130,7 @@ static OclNode *dereference(Ocl *o, Loc loc, OclNode *a)
     return n;
 }
 
-OclNode *ocl_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
+OclNode *ocl_unary(Ocl *o, OclTok op, OclLoc loc, OclNode *a)
 {
     if (op == P_BITAND)
         return address(o, loc, a);
@@ -160,14 +160,14 @@ OclNode *ocl_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
 
 /* ---- binary ---------------------------------------------------------------------------------- */
 
-static OclNode *make_expr(Ocl *o, OclTok op, Loc loc, OclType *t, OclNode *a, OclNode *b)
+static OclNode *make_expr(Ocl *o, OclTok op, OclLoc loc, OclType *t, OclNode *a, OclNode *b)
 {
     OclNode *n = ocl_node(o, N_BINARY, loc, t, a, b);
     n->op = (uint8_t)op;
     return n;
 }
 
-static OclNode *pointer_sum(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+static OclNode *pointer_sum(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (op == P_PLUS && is_pointer(b->type)) {
         OclNode *swap = a;
@@ -188,7 +188,7 @@ static OclNode *pointer_sum(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
     return refuse_operands(o, op, loc, a, b);
 }
 
-static OclNode *pointer_comparison(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+static OclNode *pointer_comparison(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (is_pointer(a->type) && is_pointer(b->type)) {
         OclType *ta = a->type->base, *tb = b->type->base;
@@ -211,7 +211,7 @@ static OclNode *pointer_comparison(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNo
     return a->bad || b->bad ? ocl_bad(o, loc) : make_expr(o, op, loc, o->basic[TY_INT], a, b);
 }
 
-static OclNode *logic(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+static OclNode *logic(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (is_vector(a->type) || is_vector(b->type)) {
         if (!is_arithmetic(a->type) || !is_arithmetic(b->type))
@@ -226,7 +226,7 @@ static OclNode *logic(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 
 /* The right operand of a shift keeps its own type in C; here it takes the left's, as only as many
  * of its bits matter as select one of the left's (6.5.6). */
-static OclNode *shift_expr(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+static OclNode *shift_expr(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     OclType *t = is_vector(a->type) ? a->type->plain : ocl_promoted(o, a);
     if (is_vector(b->type) && (!is_vector(a->type) || b->type->n != t->n))
@@ -234,7 +234,7 @@ static OclNode *shift_expr(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
     return make_expr(o, op, loc, t, ocl_to_number(o, a, t), ocl_to_number(o, b, t));
 }
 
-OclNode *ocl_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+OclNode *ocl_binary(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (ocl_pending(a))
         a = ocl_settle(o, a, NULL);
@@ -279,7 +279,7 @@ static bool has_const_member(const OclType *t)
     return false;
 }
 
-static bool assignable(Ocl *o, Loc loc, const OclNode *a)
+static bool assignable(Ocl *o, OclLoc loc, const OclNode *a)
 {
     if (a->bad)
         return false;
@@ -327,7 +327,7 @@ static OclNode *held(Ocl *o, OclNode *a)
     return h;
 }
 
-OclNode *ocl_assign(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+OclNode *ocl_assign(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (!assignable(o, loc, a) || b->bad)
         return ocl_bad(o, loc);
@@ -345,7 +345,7 @@ OclNode *ocl_assign(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
     return n;
 }
 
-OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, Loc loc, OclNode *a)
+OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, OclLoc loc, OclNode *a)
 {
     if (!assignable(o, loc, a))
         return ocl_bad(o, loc);
@@ -365,7 +365,7 @@ OclNode *ocl_step(Ocl *o, OclTok op, bool postfix, Loc loc, OclNode *a)
 
 /* ---- ?: -------------------------------------------------------------------------------------- */
 
-static OclNode *vector_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
+static OclNode *vector_conditional(Ocl *o, OclLoc loc, OclNode *c, OclNode *a, OclNode *b)
 {
     if (!is_integer(c->type->base)) {
         ocl_error(o, c->loc, "the condition of a vector '?:' has integer components, not '%s'",
@@ -396,7 +396,7 @@ static OclNode *vector_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclN
     return n;
 }
 
-static OclType *conditional_type(Ocl *o, Loc loc, OclNode **a, OclNode **b)
+static OclType *conditional_type(Ocl *o, OclLoc loc, OclNode **a, OclNode **b)
 {
     OclType *ta = (*a)->type, *tb = (*b)->type;
     if (is_void(ta) && is_void(tb))
@@ -424,7 +424,7 @@ static OclType *conditional_type(Ocl *o, Loc loc, OclNode **a, OclNode **b)
     return NULL;
 }
 
-OclNode *ocl_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
+OclNode *ocl_conditional(Ocl *o, OclLoc loc, OclNode *c, OclNode *a, OclNode *b)
 {
     c = ocl_rvalue(o, c);
     if (ocl_pending(a) && !ocl_pending(b))
@@ -449,7 +449,7 @@ OclNode *ocl_conditional(Ocl *o, Loc loc, OclNode *c, OclNode *a, OclNode *b)
 
 /* ---- members, components, elements ----------------------------------------------------------- */
 
-static OclNode *swizzle(Ocl *o, Loc loc, OclNode *a, uint32_t n, const uint8_t *lanes)
+static OclNode *swizzle(Ocl *o, OclLoc loc, OclNode *a, uint32_t n, const uint8_t *lanes)
 {
     OclType *t = ocl_lanes(o, a->type->base, n);
     OclNode *s =
@@ -486,7 +486,7 @@ static uint32_t half_lanes(const char *name, uint32_t n, uint8_t *lanes)
     return half;
 }
 
-static OclNode *vector_component(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc)
+static OclNode *vector_component(Ocl *o, OclLoc loc, OclNode *a, OclIdent *name, OclLoc name_loc)
 {
     const char *s = name->name;
     uint8_t lanes[16] = { 0 };
@@ -517,7 +517,7 @@ static OclNode *vector_component(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Lo
     return swizzle(o, loc, a, n, lanes);
 }
 
-static OclNode *select_member(Ocl *o, Loc loc, OclNode *a, uint32_t i)
+static OclNode *select_member(Ocl *o, OclLoc loc, OclNode *a, uint32_t i)
 {
     const OclMember *m = &a->type->record->members.data[i];
     OclType *t = ocl_qualified(o, m->type, m->type->quals | a->type->quals, a->type->space);
@@ -528,7 +528,7 @@ static OclNode *select_member(Ocl *o, Loc loc, OclNode *a, uint32_t i)
 }
 
 /* Looks into unnamed members too; NULL when there is none of that name. */
-static OclNode *find_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name)
+static OclNode *find_member(Ocl *o, OclLoc loc, OclNode *a, OclIdent *name)
 {
     OclRecord *r = a->type->record;
     for (uint32_t i = 0; i < r->members.len; i++) {
@@ -546,7 +546,7 @@ static OclNode *find_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name)
     return NULL;
 }
 
-OclNode *ocl_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc)
+OclNode *ocl_member(Ocl *o, OclLoc loc, OclNode *a, OclIdent *name, OclLoc name_loc)
 {
     if (a->bad || !a->type)
         return ocl_pending(a) ? ocl_settle(o, a, NULL) : a;
@@ -567,7 +567,7 @@ OclNode *ocl_member(Ocl *o, Loc loc, OclNode *a, OclIdent *name, Loc name_loc)
     return ocl_bad(o, loc);
 }
 
-OclNode *ocl_index(Ocl *o, Loc loc, OclNode *a, OclNode *b)
+OclNode *ocl_index(Ocl *o, OclLoc loc, OclNode *a, OclNode *b)
 {
     if (ocl_pending(a))
         a = ocl_settle(o, a, NULL);

@@ -116,14 +116,14 @@ OclNode *ocl_matrix_mismatch(Ocl *o, OclNode *n, OclType *to, const char *what)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-static OclNode *operation(Ocl *o, OclTok op, Loc loc, OclType *t, OclNode *a, OclNode *b)
+static OclNode *operation(Ocl *o, OclTok op, OclLoc loc, OclType *t, OclNode *a, OclNode *b)
 {
     OclNode *n = ocl_node(o, b ? N_BINARY : N_UNARY, loc, t->plain, a, b);
     n->op = (uint8_t)op;
     return n;
 }
 
-OclNode *ocl_matrix_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
+OclNode *ocl_matrix_unary(Ocl *o, OclTok op, OclLoc loc, OclNode *a)
 {
     if (op == P_MINUS)
         return operation(o, op, loc, a->type, a, NULL);
@@ -133,7 +133,7 @@ OclNode *ocl_matrix_unary(Ocl *o, OclTok op, Loc loc, OclNode *a)
 
 /* The scalar is of the component's type (4.6), or a constant that the component holds exactly: the
  * RFC's own example multiplies a matrix of float by 4. */
-static OclNode *scaled(Ocl *o, Loc loc, OclNode *matrix, OclNode *scalar)
+static OclNode *scaled(Ocl *o, OclLoc loc, OclNode *matrix, OclNode *scalar)
 {
     OclType *component = matrix->type->base;
     OclValue v;
@@ -158,7 +158,7 @@ static OclNode *scaled(Ocl *o, Loc loc, OclNode *matrix, OclNode *scalar)
     return operation(o, P_STAR, loc, matrix->type, matrix, ocl_to_number(o, scalar, component));
 }
 
-OclNode *ocl_matrix_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
+OclNode *ocl_matrix_binary(Ocl *o, OclTok op, OclLoc loc, OclNode *a, OclNode *b)
 {
     bool ma = is_matrix(a->type), mb = is_matrix(b->type);
     if (op == P_LT || op == P_GT || op == P_LE || op == P_GE || op == P_EQ || op == P_NE) {
@@ -190,7 +190,7 @@ OclNode *ocl_matrix_binary(Ocl *o, OclTok op, Loc loc, OclNode *a, OclNode *b)
 
 /* ---- built-in functions ---------------------------------------------------------------------- */
 
-static bool takes_arguments(Ocl *o, const OclIdent *name, Loc loc, uint32_t got, uint32_t want)
+static bool takes_arguments(Ocl *o, const OclIdent *name, OclLoc loc, uint32_t got, uint32_t want)
 {
     if (got != want)
         ocl_error(o, loc, "%s takes %u arguments, not %u", name->name, want, got);
@@ -256,7 +256,7 @@ static OclNode *stride_argument(Ocl *o, OclNode *n)
     return ocl_bad(o, n->loc);
 }
 
-static OclNode *matrix_load(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *matrix_load(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     uint64_t layout = 0;
     if (!takes_arguments(o, name, loc, n, 3))
@@ -271,7 +271,7 @@ static OclNode *matrix_load(Ocl *o, const OclIdent *name, Loc loc, OclNode **arg
     return l;
 }
 
-static OclNode *matrix_store(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *matrix_store(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     uint64_t layout = 0;
     if (!takes_arguments(o, name, loc, n, 4))
@@ -289,7 +289,7 @@ static OclNode *matrix_store(Ocl *o, const OclIdent *name, Loc loc, OclNode **ar
     return s;
 }
 
-static bool factors_match(Ocl *o, Loc loc, OclNode *const m[3])
+static bool factors_match(Ocl *o, OclLoc loc, OclNode *const m[3])
 {
     static const char *const names[] = { "A", "B", "C" };
     bool good = true;
@@ -346,7 +346,7 @@ static void check_signs(Ocl *o, OclNode *const m[3], uint64_t operands)
 
 /* coop_matmul_add(a, b, c, operands); the extension's later drafts call it coop_mat_mulAdd, whose
  * operands may be left out: then they are what the types say. */
-static OclNode *multiply_add(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *multiply_add(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     static const char letters[] = "ABC";
     OclNode *m[3];
@@ -378,7 +378,7 @@ static OclNode *multiply_add(Ocl *o, const OclIdent *name, Loc loc, OclNode **ar
     return r;
 }
 
-static OclNode *matrix_fill(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *matrix_fill(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
@@ -391,7 +391,7 @@ static OclNode *matrix_fill(Ocl *o, const OclIdent *name, Loc loc, OclNode **arg
     return x->bad ? ocl_bad(o, loc) : ocl_node(o, N_FILL_MATRIX, loc, NULL, x, NULL);
 }
 
-static OclNode *matrix_length(Ocl *o, const OclIdent *name, Loc loc, OclNode **args, uint32_t n)
+static OclNode *matrix_length(Ocl *o, const OclIdent *name, OclLoc loc, OclNode **args, uint32_t n)
 {
     if (!takes_arguments(o, name, loc, n, 1))
         return ocl_bad(o, loc);
@@ -400,11 +400,12 @@ static OclNode *matrix_length(Ocl *o, const OclIdent *name, Loc loc, OclNode **a
 }
 
 /* The RFC's, then those that later drafts of cl_khr_cooperative_matrix have. */
-OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, Loc loc, OclNode **args, uint32_t n, bool *known)
+OclNode *ocl_matrix_call(Ocl *o, OclIdent *name, OclLoc loc, OclNode **args, uint32_t n,
+                         bool *known)
 {
     static const struct {
         const char *name;
-        OclNode *(*make)(Ocl *, const OclIdent *, Loc, OclNode **, uint32_t);
+        OclNode *(*make)(Ocl *, const OclIdent *, OclLoc, OclNode **, uint32_t);
     } table[] = {
         { "coop_mat_load", matrix_load },    { "coop_mat_store", matrix_store },
         { "coop_matmul_add", multiply_add }, { "coop_mat_mulAdd", multiply_add },

@@ -16,7 +16,7 @@ static const char good[] =
     " \"shapes\": [ { \"a\": \"f16\", \"b\": \"f16\", \"c\": \"f32\", \"result\": \"f32\","
     " \"m\": 16, \"n\": 8, \"k\": 4, \"scope\": \"workgroup\", \"saturating\": true } ] }";
 
-static const Profile *read_profile(Arena *a, const char *text, size_t size, TestDiags *d)
+static const LowerProfile *read_profile(Arena *a, const char *text, size_t size, TestDiags *d)
 {
     *d = (TestDiags)TEST_DIAGS(*d);
     return profile_read(a, text, size, "test.json", &d->sink);
@@ -26,7 +26,7 @@ TEST(members)
 {
     Arena a = { 0 };
     TestDiags d;
-    const Profile *p = read_profile(&a, good, sizeof good - 1, &d);
+    const LowerProfile *p = read_profile(&a, good, sizeof good - 1, &d);
     CHECK(p != NULL);
     if (p) {
         CHECK(!strcmp(p->name, "a b\n") && p->subgroup_size == 32 && p->max_subgroup_size == 32);

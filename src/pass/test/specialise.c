@@ -45,7 +45,7 @@ TEST(defaults)
 
 TEST(given)
 {
-    static const SpecValue values[] = { { 3, 2 }, { 4, 0 }, { 9, 1 } };
+    static const SpvSpecValue values[] = { { 3, 2 }, { 4, 0 }, { 9, 1 } };
     Run r;
     REQUIRE(open_case(&r));
     r.options.spec = values;

@@ -153,7 +153,7 @@ TEST(integers_and_floats)
             "  o[22] = floatBitsToUint(mod(-1.0, 3.0)); o[23] = uint(double(b) * 1.5LF);\n"
             "}\n"))
         return;
-    SpecValue spec = { 3, 9 };
+    SpvSpecValue spec = { 3, 9 };
     k.d.spec = &spec;
     k.d.n_spec = 1;
     kernel_bind(&k, 0, out, sizeof(out));

@@ -55,7 +55,7 @@ TEST(gemm_f32)
                     s += a[i * 48 + x] * b[j * 48 + x];
                 want[i * 8 + j] = (s + 1) * 2;
             }
-        SpecValue spec = { 9, width == 1 ? 20 : width };
+        SpvSpecValue spec = { 9, width == 1 ? 20 : width };
         k.d.spec = &spec;
         k.d.n_spec = 1;
         k.d.subgroup_size = width == 1 ? 32 : width;
@@ -82,7 +82,7 @@ TEST(gemm_f16_to_f32)
         a[i] = f16_from_double(i % 11 / 4.0);
     for (int i = 0; i < 8 * 48; i++)
         b[i] = f16_from_double(i % 13 / 8.0 - 1);
-    SpecValue spec = { 9, 32 };
+    SpvSpecValue spec = { 9, 32 };
     k.d.spec = &spec;
     k.d.n_spec = 1;
     kernel_bind(&k, 0, a, sizeof(a));
@@ -110,7 +110,7 @@ TEST(gemm_s8_saturating)
     memset(b, -100, sizeof(b));
     for (int i = 0; i < 16 * 8; i++)
         c[i] = i < 64 ? 0x7ffffff0 : -5;
-    SpecValue spec = { 9, 32 };
+    SpvSpecValue spec = { 9, 32 };
     k.d.spec = &spec;
     k.d.n_spec = 1;
     kernel_bind(&k, 0, a, sizeof(a));
