@@ -30,6 +30,10 @@ PREFIXES = {
     "pass": "Pass Shader", "reference": "R", "runtime": "Heddle Runtime", "spirv": "Spv",
     "vkdevice": "Vkd", "vulkan": "Hv",
 }
+# Words that say nothing without their object: of the functions and tags in src, no more than
+# MAX_NAMESAKES may be called just that.
+BARE = ("compile", "dispatch", "load", "prepare", "put", "refuse", "run", "store", "Run")
+MAX_NAMESAKES = 2
 # Functions with more parameters: Vulkan's entry points have the signatures that its registry gives
 # them, and the public header keeps the ones it was released with.
 SIGNED_BY_OTHERS = r"hv_|heddle_"
@@ -193,6 +197,15 @@ def unprefixed(path, code):
             yield "%s:%d: %s" % (path, code.count("\n", 0, m.start()) + 1, name)
 
 
+def namesakes(found, tags):
+    """What is defined under a bare word too often; found as functions() has it."""
+    for word in BARE:
+        places = [f[1] for f in found if f[2] == word and f[1].startswith("src/")
+                  and not is_test(f[1])] + tags.get(word, [])
+        if len(places) > MAX_NAMESAKES:
+            yield "%s: %s" % (word, " ".join(places))
+
+
 def unformatted(files):
     """The places that the formatter would change, as it names them; None where it is missing."""
     if not shutil.which(FORMATTER):
@@ -209,10 +222,10 @@ def check(files, options):
         "functions take few parameters", "files are short", "lines are short",
         "headers compile alone", "SPDX line first", "the library neither prints nor exits",
         "no dead code or promises", "a function's brace has its line",
-        "tags of headers begin with their stage's prefix")}
+        "tags of headers begin with their stage's prefix", "names tell their object")}
     rules["includes go down the table"].extend(orders(USES))
     rules["the table is told as it is"].extend(table_differs(USES))
-    found, formatted = [], []
+    found, formatted, tags = [], [], {}
     for path in files:
         with open(path, encoding="utf-8") as f:
             text = f.read()
@@ -230,6 +243,9 @@ def check(files, options):
             continue
         if stage(path):
             rules["tags of headers begin with their stage's prefix"].extend(unprefixed(path, code))
+            for m in re.finditer(r"^(?:typedef )?struct (\w+) \{", "" if is_test(path) else code,
+                                 re.M):
+                tags.setdefault(m.group(1), []).append(path)
         if re.match(FORMATTED, path) and not written_by_a_tool:
             formatted.append(path)
         for m in re.finditer(r"^[A-Za-z][\w *]*\([^;{}]*\) \{$", code, re.M):
@@ -257,6 +273,7 @@ def check(files, options):
         print("skipped: files are formatted (no %s)" % FORMATTER)
     else:
         rules["files are formatted"] = places
+    rules["names tell their object"].extend(namesakes(found, tags))
     found.sort(reverse=True)
     for length, where, name, n, marked in found:
         path = where.split(":")[0]

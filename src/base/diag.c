@@ -59,7 +59,7 @@ typedef struct Out {
     size_t size, len;
 } Out;
 
-static PRINTF_LIKE(2, 3) void put(Out *o, const char *fmt, ...)
+static PRINTF_LIKE(2, 3) void append(Out *o, const char *fmt, ...)
 {
     size_t at = MIN(o->len, o->size);
     va_list args;
@@ -78,21 +78,21 @@ size_t diag_format(const Diag *d, char *out, size_t size)
     if (size)
         out[0] = 0;
     if (l->file)
-        put(&o, "%s:", l->file);
+        append(&o, "%s:", l->file);
     if (l->line)
-        put(&o, "%u:", l->line);
+        append(&o, "%u:", l->line);
     if (l->line && l->column)
-        put(&o, "%u:", l->column);
-    put(&o, "%s%s: %s", o.len ? " " : "", severities[d->severity], d->message ? d->message : "");
+        append(&o, "%u:", l->column);
+    append(&o, "%s%s: %s", o.len ? " " : "", severities[d->severity], d->message ? d->message : "");
     if (l->has_inst) {
-        put(&o, " (instruction %u", l->inst);
+        append(&o, " (instruction %u", l->inst);
         if (l->opcode)
-            put(&o, ", %s", l->opcode);
+            append(&o, ", %s", l->opcode);
         if (l->result)
-            put(&o, " %s", l->result);
-        put(&o, ")");
+            append(&o, " %s", l->result);
+        append(&o, ")");
     }
     if (d->rule)
-        put(&o, " [%s]", d->rule);
+        append(&o, " [%s]", d->rule);
     return o.len;
 }

@@ -136,7 +136,7 @@ static Meeting meeting(const Path *p, const Path *q)
 
 /* A value; with a place, a label or a call, what a pointer leads to at that block's end or when the
  * call is made. */
-static void put(CheckTrace *t, SpvId id, SpvId place)
+static void queue_value(CheckTrace *t, SpvId id, SpvId place)
 {
     uint64_t key = (uint64_t)place << 32 | id, known;
     if (map_get(&t->seen, key, &known))
@@ -146,7 +146,7 @@ static void put(CheckTrace *t, SpvId id, SpvId place)
     t->lost |= t->work.len > MAX_TRACED;
 }
 
-void trace_on(CheckTrace *t, SpvId id) { put(t, id, 0); }
+void trace_on(CheckTrace *t, SpvId id) { queue_value(t, id, 0); }
 
 /* What the calls of its function give a parameter: itself, or what it leads to. */
 static void arguments(CheckTrace *t, const SpvInst *parameter, bool contents)
@@ -159,7 +159,7 @@ static void arguments(CheckTrace *t, const SpvInst *parameter, bool contents)
         if (n >= spv_n_operands(e->inst))
             t->lost = true;
         else
-            put(t, spv_operand(e->inst, n), contents ? e->inst->id : 0);
+            queue_value(t, spv_operand(e->inst, n), contents ? e->inst->id : 0);
     }
 }
 
@@ -211,7 +211,7 @@ static void contents(CheckTrace *t, SpvId pointer, const SpvInst *i)
     }
     t->merged |= f->to[b->id] && f->to[b->id]->next;
     for (const Edge *e = f->to[b->id]; e && !t->lost; e = e->next)
-        put(t, pointer, e->inst->id);
+        queue_value(t, pointer, e->inst->id);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ static bool generate(Compilation *c)
     return true;
 }
 
-static bool compile(Compilation *c)
+static bool compile_guarded(Compilation *c)
 {
     c->arena.on_failure = &c->escape;
     if (setjmp(c->escape))
@@ -220,7 +220,7 @@ CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions
     if (o)
         c.options = *o;
     c.kernel = calloc(1, sizeof *c.kernel);
-    bool ok = c.kernel ? compile(&c) : fail(&c, "out of memory while compiling");
+    bool ok = c.kernel ? compile_guarded(&c) : fail(&c, "out of memory while compiling");
     if (c.llvm_owned) {
         LLVMDisposeModule(c.emit->ll);
         LLVMContextDispose(c.emit->cx);

@@ -48,7 +48,7 @@ size_t cpu_kernel_save(const CpuKernel *k, void *out)
     return sizeof h + size;
 }
 
-static CpuKernel *refuse(CpuKernel *k, DiagSink *sink, const char *why)
+static CpuKernel *refuse_stored(CpuKernel *k, DiagSink *sink, const char *why)
 {
     diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel %s", why);
     cpu_kernel_free(k);
@@ -65,23 +65,23 @@ CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink)
 {
     Header h;
     if (size < sizeof h)
-        return refuse(NULL, sink, "is cut short");
+        return refuse_stored(NULL, sink, "is cut short");
     memcpy(&h, data, sizeof h);
     const char *body = (const char *)data + sizeof h;
     size_t slots = h.kernel.n_slots * sizeof *h.kernel.slots;
     if (h.magic != MAGIC || h.size != size - sizeof h || h.hash != hash_of(&h, body) ||
         slots > h.size || h.kernel.text_size != h.size - slots)
-        return refuse(NULL, sink, "is damaged");
+        return refuse_stored(NULL, sink, "is damaged");
     CpuKernel *k = copy(&h.kernel, sizeof h.kernel);
     if (!k)
-        return refuse(NULL, sink, "finds no memory");
+        return refuse_stored(NULL, sink, "finds no memory");
     k->slots = copy(body, slots);
     k->text = copy(body + slots, h.kernel.text_size);
     if (!k->slots || !k->text)
-        return refuse(k, sink, "finds no memory");
+        return refuse_stored(k, sink, "finds no memory");
     CpuJit jit;
     if (!cpu_jit_load(k->text, k->text_size, &jit, sink))
-        return refuse(k, sink, "cannot be linked");
+        return refuse_stored(k, sink, "cannot be linked");
     k->code = jit.code;
     k->owner = jit.owner;
     return k;

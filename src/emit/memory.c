@@ -72,7 +72,7 @@ static bool accessible(Emit *e, const SpvInst *i, const EmitPointer *p)
     return false;
 }
 
-static void load(Emit *e, const SpvInst *i)
+static void op_load(Emit *e, const SpvInst *i)
 {
     EmitPointer p = accessed(e, i, spv_operand(i, 0), 1);
     const SpvType *t = spv_type(e->module, i->type);
@@ -104,7 +104,7 @@ static const LV *leaves_of(Emit *e, SpvId id)
     return leaves;
 }
 
-static void store(Emit *e, const SpvInst *i)
+static void op_store(Emit *e, const SpvInst *i)
 {
     EmitPointer p = accessed(e, i, spv_operand(i, 0), 2);
     SpvId id = spv_operand(i, 1);
@@ -161,8 +161,8 @@ static void variable(Emit *e, const SpvInst *i) { emit_set_pointer(e, i, variabl
 
 const EmitRule emit_rules_memory[] = {
     { SpvOpVariable, 0, variable },
-    { SpvOpLoad, 0, load },
-    { SpvOpStore, 0, store },
+    { SpvOpLoad, 0, op_load },
+    { SpvOpStore, 0, op_store },
     { SpvOpCopyMemory, 0, copy_memory },
     { SpvOpCopyMemorySized, 0, copy_sized },
     { SpvOpArrayLength, 0, array_length },

@@ -110,14 +110,14 @@ SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number
     return build(l, at, SpvOpAccessChain, c->type, operands, n);
 }
 
-static SpvId load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
+static SpvId load_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
 {
     uint32_t operands[5] = { address_pointer(l, at, a, number) };
     memcpy(operands + 1, a->memory, sizeof a->memory);
     return build(l, at, SpvOpLoad, a->pointee->id, operands, 1 + a->n_memory);
 }
 
-static void store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId value)
+static void store_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId value)
 {
     uint32_t operands[6] = { address_pointer(l, at, a, number), value };
     memcpy(operands + 2, a->memory, sizeof a->memory);
@@ -184,7 +184,7 @@ void address_store_packed(Lower *l, SpvInst *at, const LowerAddress *a, SpvId nu
     if (words > 1)
         value =
             build(l, at, SpvOpCompositeConstruct, several(l, build_u32(l), words), parts, words);
-    store(l, at, a, number, cast(l, at, a->pointee->id, value));
+    store_numbered(l, at, a, number, cast(l, at, a->pointee->id, value));
 }
 
 static const char too_many[] = "an element is made of more than four of what its pointer leads to";
@@ -203,7 +203,7 @@ SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, Sp
     SpvId parts[4];
     if (pieces <= 1) {
         SpvId at_line = build_div(l, at, minor, packed);
-        SpvId value = load(l, at, a, number_of(l, at, a, major, at_line));
+        SpvId value = load_numbered(l, at, a, number_of(l, at, a, major, at_line));
         return unpack(l, at, a, value, build_mod(l, at, minor, packed));
     }
     if (pieces > 4 || a->pointee->kind == SPV_VECTOR) {
@@ -212,7 +212,7 @@ SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, Sp
     }
     SpvId first = number_of(l, at, a, major, build_mul(l, at, minor, build_const(l, pieces)));
     for (uint32_t k = 0; k < pieces; k++)
-        parts[k] = load(l, at, a, build_add(l, at, first, build_const(l, k)));
+        parts[k] = load_numbered(l, at, a, build_add(l, at, first, build_const(l, k)));
     SpvId vector =
         build(l, at, SpvOpCompositeConstruct, several(l, a->pointee->id, pieces), parts, pieces);
     return cast(l, at, a->element->id, vector);
@@ -223,7 +223,8 @@ void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, Sp
 {
     uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size);
     if (pieces <= 1) {
-        store(l, at, a, number_of(l, at, a, major, minor), cast(l, at, a->pointee->id, value));
+        store_numbered(l, at, a, number_of(l, at, a, major, minor),
+                       cast(l, at, a->pointee->id, value));
         return;
     }
     if (pieces > 4 || a->pointee->kind == SPV_VECTOR) {
@@ -233,6 +234,6 @@ void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, Sp
     SpvId first = number_of(l, at, a, major, build_mul(l, at, minor, build_const(l, pieces)));
     SpvId vector = cast(l, at, several(l, a->pointee->id, pieces), value);
     for (uint32_t k = 0; k < pieces; k++)
-        store(l, at, a, build_add(l, at, first, build_const(l, k)),
-              BUILD(l, at, SpvOpCompositeExtract, a->pointee->id, vector, k));
+        store_numbered(l, at, a, build_add(l, at, first, build_const(l, k)),
+                       BUILD(l, at, SpvOpCompositeExtract, a->pointee->id, vector, k));
 }

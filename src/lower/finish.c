@@ -164,7 +164,7 @@ typedef struct Order {
     uint8_t *waits;     /* by id: is one of those that are put into order */
 } Order;
 
-static void put(Order *o, SpvInst *i)
+static void place(Order *o, SpvInst *i)
 {
     if (i->id && o->placed[i->id])
         return;
@@ -176,7 +176,7 @@ static void put(Order *o, SpvInst *i)
         SpvId id = k < n ? i->words[at[k]] : i->type;
         SpvInst *def = id ? spv_def(o->l->m, id) : NULL;
         if (def && o->waits[id] && !o->announced[id])
-            put(o, def);
+            place(o, def);
     }
     spv_insert_after(o->last, i);
     o->last = i;
@@ -270,7 +270,7 @@ static void put_in_order(Lower *l)
         spv_unlink(i);
     }
     for (uint32_t k = 0; k < list.len; k++)
-        put(&o, list.data[k]);
+        place(&o, list.data[k]);
 }
 
 void lower_finish(Lower *l)

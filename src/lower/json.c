@@ -20,7 +20,7 @@ static Json *value(Reader *r);
 
 static uint8_t peek(const Reader *r) { return r->in.pos < r->in.size ? r->in.data[r->in.pos] : 0; }
 
-static Json *refuse(Reader *r, const char *what)
+static Json *refuse_text(Reader *r, const char *what)
 {
     DiagLoc loc = { .file = r->file, .line = r->line };
     if (!r->failed)
@@ -113,7 +113,8 @@ static const char *string(Reader *r)
         if (c != '\\')
             str_addn(r->arena, &s, (const char *)&c, 1);
     }
-    refuse(r, "a string that does not end, or with a character or an escape that it cannot have");
+    refuse_text(r,
+                "a string that does not end, or with a character or an escape that it cannot have");
     return NULL;
 }
 
@@ -127,7 +128,7 @@ static Json *number(Reader *r)
     }
     uint8_t c = peek(r);
     if (!digits || (c >= '0' && c <= '9') || c == '.' || (c | 32) == 'e')
-        return refuse(r, "not a value; numbers are whole and not negative here");
+        return refuse_text(r, "not a value; numbers are whole and not negative here");
     return j;
 }
 
@@ -135,12 +136,12 @@ static Json *members(Reader *r, JsonKind kind, char close)
 {
     Json *j = node(r, kind), **last = &j->first;
     if (++r->depth > DEEPEST)
-        return refuse(r, "arrays and objects lie in one another too deep");
+        return refuse_text(r, "arrays and objects lie in one another too deep");
     bool done = take(r, close);
     while (!done) {
         const char *name = NULL;
         if (kind == JSON_OBJECT && (!take(r, '"') || !(name = string(r)) || !take(r, ':')))
-            return refuse(r, "an object's member needs a name in quotes and a colon");
+            return refuse_text(r, "an object's member needs a name in quotes and a colon");
         Json *m = value(r);
         if (!m)
             return NULL;
@@ -149,7 +150,7 @@ static Json *members(Reader *r, JsonKind kind, char close)
         last = &m->next;
         done = !take(r, ',');
         if (done && !take(r, close))
-            return refuse(r, "a comma or the end of the array or object is missing");
+            return refuse_text(r, "a comma or the end of the array or object is missing");
     }
     r->depth--;
     return j;
@@ -186,7 +187,7 @@ const Json *json_read(Arena *a, const char *text, size_t size, const char *file,
     Json *j = value(&r);
     skip_space(&r);
     if (j && r.in.pos < r.in.size)
-        return refuse(&r, "there is something behind the value");
+        return refuse_text(&r, "there is something behind the value");
     return j;
 }
 

@@ -199,7 +199,7 @@ static bool run_passes(Lower *l)
     return true;
 }
 
-static bool run(PassContext *c, const LowerOptions *o)
+static bool lower_entry(PassContext *c, const LowerOptions *o)
 {
     Lower l = { .m = c->module,
                 .profile = o->profile,
@@ -228,7 +228,7 @@ static bool guarded(PassContext *c, const LowerOptions *o)
         return false;
     }
     c->scratch->on_failure = c->module->arena->on_failure = &failed;
-    bool ok = run(c, o);
+    bool ok = lower_entry(c, o);
     c->module->arena->on_failure = outer;
     return ok;
 }

@@ -42,8 +42,8 @@ static const Word owners[] = { { "opaque", PROFILE_OPAQUE }, { "linear", PROFILE
 static const Word scopes[] = { { "subgroup", SpvScopeSubgroup },
                                { "workgroup", SpvScopeWorkgroup } };
 
-static void refuse(Reading *r, const Json *j, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static void refuse(Reading *r, const Json *j, const char *fmt, ...)
+static void refuse_field(Reading *r, const Json *j, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void refuse_field(Reading *r, const Json *j, const char *fmt, ...)
 {
     DiagLoc loc = { .file = r->file, .line = j->line };
     va_list args;
@@ -58,7 +58,7 @@ static uint32_t word(Reading *r, const Json *j, const Word *words, uint32_t n, c
     for (uint32_t k = 0; j->kind == JSON_STRING && k < n; k++)
         if (!strcmp(words[k].name, j->string))
             return words[k].value;
-    refuse(r, j, "'%s' is no %s", j->kind == JSON_STRING ? j->string : "this", what);
+    refuse_field(r, j, "'%s' is no %s", j->kind == JSON_STRING ? j->string : "this", what);
     return 0;
 }
 
@@ -66,7 +66,7 @@ static const char *text(Reading *r, const Json *j)
 {
     if (j->kind == JSON_STRING)
         return j->string;
-    refuse(r, j, "'%s' is a string", j->name);
+    refuse_field(r, j, "'%s' is a string", j->name);
     return "";
 }
 
@@ -74,7 +74,7 @@ static uint32_t number(Reading *r, const Json *j)
 {
     if (j->kind == JSON_NUMBER && j->number <= UINT32_MAX)
         return (uint32_t)j->number;
-    refuse(r, j, "'%s' is a number below 2^32", j->name);
+    refuse_field(r, j, "'%s' is a number below 2^32", j->name);
     return 0;
 }
 
@@ -90,7 +90,7 @@ typedef struct Member {
 static void object(Reading *r, const Json *j, const Member *members, uint32_t n, void *to)
 {
     if (j->kind != JSON_OBJECT) {
-        refuse(r, j, "an object is missing here");
+        refuse_field(r, j, "an object is missing here");
         return;
     }
     for (const Json *m = j->first; m; m = m->next) {
@@ -100,11 +100,11 @@ static void object(Reading *r, const Json *j, const Member *members, uint32_t n,
         if (k < n)
             members[k].read(r, to, m);
         else
-            refuse(r, m, "there is no member '%s' here", m->name);
+            refuse_field(r, m, "there is no member '%s' here", m->name);
     }
     for (uint32_t k = 0; k < n; k++)
         if (members[k].needed && !json_member(j, members[k].name))
-            refuse(r, j, "the member '%s' is missing", members[k].name);
+            refuse_field(r, j, "the member '%s' is missing", members[k].name);
 }
 
 #define TYPE(member)                                                                               \
@@ -133,7 +133,7 @@ static void shape_scope(Reading *r, void *to, const Json *j)
 static void shape_saturating(Reading *r, void *to, const Json *j)
 {
     if (j->kind != JSON_BOOL)
-        refuse(r, j, "'saturating' is true or false");
+        refuse_field(r, j, "'saturating' is true or false");
     ((LowerShape *)to)->saturating = j->number != 0;
 }
 
@@ -169,7 +169,7 @@ LIMIT(workgroup_invocations)
 static void read_features(Reading *r, void *to, const Json *j)
 {
     if (j->kind != JSON_ARRAY)
-        refuse(r, j, "'features' is an array");
+        refuse_field(r, j, "'features' is an array");
     for (const Json *f = j->kind == JSON_ARRAY ? j->first : NULL; f; f = f->next)
         ((LowerProfile *)to)->features |= word(r, f, features, COUNT_OF(features), "feature");
 }
@@ -183,7 +183,7 @@ static void read_shapes(Reading *r, void *to, const Json *j)
 {
     VEC(LowerShape) list = { 0 };
     if (j->kind != JSON_ARRAY)
-        refuse(r, j, "'shapes' is an array");
+        refuse_field(r, j, "'shapes' is an array");
     for (const Json *s = j->kind == JSON_ARRAY ? j->first : NULL; s; s = s->next) {
         LowerShape shape = { .scope = SpvScopeSubgroup };
         object(r, s, shape_members, COUNT_OF(shape_members), &shape);
@@ -227,7 +227,7 @@ const LowerProfile *profile_read(Arena *a, const char *source, size_t size, cons
                  is_size(p->max_subgroup_size) && p->min_subgroup_size <= p->subgroup_size &&
                  p->subgroup_size <= p->max_subgroup_size;
     if (!r.failed && !sizes)
-        refuse(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
+        refuse_field(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
     return r.failed ? NULL : p;
 }
 

@@ -201,7 +201,7 @@ static SpvId load_element(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                      : address_load(l, at, &a->address, build_const(l, 0), p->index);
 }
 
-static void load(Lower *l, LowerTensorAccess *a)
+static void load_elements(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
@@ -230,7 +230,7 @@ static void load(Lower *l, LowerTensorAccess *a)
     build_replace(l, i, deal_close(&d));
 }
 
-static void store(Lower *l, LowerTensorAccess *a)
+static void store_elements(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
@@ -258,7 +258,7 @@ static void visit(Lower *l, SpvInst *i)
     switch (i->op) {
     case SpvOpCooperativeMatrixLoadTensorNV:
         if (open_access(l, i, &a))
-            load(l, &a);
+            load_elements(l, &a);
         return;
     case SpvOpCooperativeMatrixStoreTensorNV:
         if (!open_access(l, i, &a))
@@ -266,7 +266,7 @@ static void visit(Lower *l, SpvInst *i)
         if (address_packed(&a.address) > 1)
             lower_refuse(l, i, "its pointer leads to what several elements share");
         else
-            store(l, &a);
+            store_elements(l, &a);
         return;
     case SpvOpCreateTensorLayoutNV:
     case SpvOpTensorLayoutSetDimensionNV:

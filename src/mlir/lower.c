@@ -410,7 +410,7 @@ static void complete_signs(HmJob *j)
 
 bool lower_to_spirv(HmJob *j)
 {
-    if (!prepare(j))
+    if (!prepare_for_conversion(j))
         return false;
     rotate_wait(j);
     if (!convert_module(j, "builtin.module(convert-gpu-to-spirv)"))

@@ -205,7 +205,7 @@ uint32_t loads_count(HmJob *j);
 /* ---- prepare.c ------------------------------------------------------------------------------- */
 
 /* Brings the kernels into a form that MLIR's conversion takes. */
-bool prepare(HmJob *j);
+bool prepare_for_conversion(HmJob *j);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 

@@ -301,7 +301,7 @@ static bool has_operations(HmJob *j, const char *start)
     return false;
 }
 
-bool prepare(HmJob *j)
+bool prepare_for_conversion(HmJob *j)
 {
     if (!arguments_verify(j))
         return false;

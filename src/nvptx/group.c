@@ -22,7 +22,7 @@ static LV values(Emit *e)
 /* Booleans have no place in memory. */
 static LT stored_type(Emit *e, LT t) { return t == e->i1 ? e->i8 : t; }
 
-static void store(Emit *e, LV base, LV number, LV v)
+static void store_slot(Emit *e, LV base, LV number, LV v)
 {
     LT t = stored_type(e, LLVMTypeOf(v));
     if (LLVMTypeOf(v) == e->i1)
@@ -30,7 +30,7 @@ static void store(Emit *e, LV base, LV number, LV v)
     LLVMBuildStore(e->b, v, LLVMBuildGEP2(e->b, t, base, &number, 1, ""));
 }
 
-static LV load(Emit *e, LV base, LV number, LT type)
+static LV load_slot(Emit *e, LV base, LV number, LT type)
 {
     LT t = stored_type(e, type);
     LV v = LLVMBuildLoad2(e->b, t, LLVMBuildGEP2(e->b, t, base, &number, 1, ""), "");
@@ -52,7 +52,7 @@ static LV combined(Emit *e, EmitCombine how, LV v, uint32_t operation)
 {
     LT type = LLVMTypeOf(v);
     LV base = values(e), own = threads_local_index(e), n = how_many(e, operation);
-    store(e, base, own, v);
+    store_slot(e, base, own, v);
     threads_barrier(e);
     LV first = combine_identity(e, how, type), sum = emit_alloca(e, type, "sum");
     if (how == COMBINE_FADD && operation == SpvGroupOperationExclusiveScan)
@@ -60,7 +60,8 @@ static LV combined(Emit *e, EmitCombine how, LV v, uint32_t operation)
                                 LLVMConstNull(type), first, "");
     LLVMBuildStore(e->b, first, sum);
     EmitLoop l = loop_begin(e, n);
-    LV next = combine(e, how, LLVMBuildLoad2(e->b, type, sum, ""), load(e, base, l.index, type));
+    LV next =
+        combine(e, how, LLVMBuildLoad2(e->b, type, sum, ""), load_slot(e, base, l.index, type));
     LLVMBuildStore(e->b, next, sum);
     loop_end(e, &l);
     threads_barrier(e);
@@ -70,9 +71,9 @@ static LV combined(Emit *e, EmitCombine how, LV v, uint32_t operation)
 static LV broadcast(Emit *e, LV v, LV from)
 {
     LV base = values(e);
-    store(e, base, threads_local_index(e), v);
+    store_slot(e, base, threads_local_index(e), v);
     threads_barrier(e);
-    LV r = load(e, base, from, LLVMTypeOf(v));
+    LV r = load_slot(e, base, from, LLVMTypeOf(v));
     threads_barrier(e);
     return r;
 }

@@ -255,7 +255,7 @@ static HeddleStats stats_of(const uint64_t *from)
 
 /* ---- a dispatch ------------------------------------------------------------------------------ */
 
-static HeddleResult prepare(void *user)
+static HeddleResult prepare_run(void *user)
 {
     RuntimeRun *r = user;
     const HeddleKernelInfo *info = r->kernel->info;
@@ -295,7 +295,7 @@ HeddleResult run_prepare(RuntimeRun *r, HeddleKernel *kernel, const HeddleDispat
     if (!kernel || !dispatch || (r->dispatch.n_bindings && !r->dispatch.bindings))
         return log_fail(log, HEDDLE_ERROR_ARGUMENT,
                         "a dispatch without a kernel, or whose bindings are NULL");
-    HeddleResult result = log_guarded(log, &r->scratch, prepare, r);
+    HeddleResult result = log_guarded(log, &r->scratch, prepare_run, r);
     return result ? log_failed_stage(&r->sink, log, result, "preparing a dispatch") : HEDDLE_OK;
 }
 

@@ -182,7 +182,7 @@ static const DeviceSlot *slots_of(const HeddleKernelInfo *info, Arena *arena)
 }
 
 /* Compiles for the device, and takes over what it says of the kernel. */
-static HeddleResult compile(Build *b)
+static HeddleResult compile_for_device(Build *b)
 {
     const HeddleKernelOptions *o = b->options;
     HeddleKernel *k = b->kernel;
@@ -236,7 +236,7 @@ static HeddleResult build(void *user)
     k->info->specs = used_specs(b, declared);
     k->info->n_specs = declared->n_specs;
     r = check_subgroups(b);
-    return r ? r : compile(b);
+    return r ? r : compile_for_device(b);
 }
 
 static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)
@@ -248,7 +248,8 @@ static bool known_subgroup_size(const HeddleDeviceInfo *info, uint32_t size)
     return size == 0;
 }
 
-static HeddleResult refuse(const HeddleDevice *device, const HeddleKernelOptions *o, HeddleLog *log)
+static HeddleResult check_options(const HeddleDevice *device, const HeddleKernelOptions *o,
+                                  HeddleLog *log)
 {
     if (!known_subgroup_size(&device->info, o->subgroup_size))
         return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
@@ -280,7 +281,7 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                         o->subgroup_size);
     if (made_for)
         own.subgroup_size = made_for;
-    HeddleResult r = refuse(device, o, log);
+    HeddleResult r = check_options(device, o, log);
     if (r)
         return r;
     HeddleKernel *k = calloc(1, sizeof *k);

@@ -60,7 +60,7 @@ void heddle_print_to_stderr(void *user, const HeddleDiagnostic *diagnostic)
 }
 
 /* Copies s to *at, advances *at past it and returns where it went. */
-static const char *put(char **at, const char *s)
+static const char *pack_text(char **at, const char *s)
 {
     if (!s)
         return NULL;
@@ -82,12 +82,12 @@ static HeddleDiagnostic *copy(const HeddleDiagnostic *d)
         return NULL;
     char *at = (char *)(c + 1);
     *c = *d;
-    c->file = put(&at, d->file);
-    c->opcode = put(&at, d->opcode);
-    c->id = put(&at, d->id);
-    c->rule = put(&at, d->rule);
-    c->message = put(&at, d->message);
-    c->text = put(&at, d->text);
+    c->file = pack_text(&at, d->file);
+    c->opcode = pack_text(&at, d->opcode);
+    c->id = pack_text(&at, d->id);
+    c->rule = pack_text(&at, d->rule);
+    c->message = pack_text(&at, d->message);
+    c->text = pack_text(&at, d->text);
     return c;
 }
 

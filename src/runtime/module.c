@@ -270,7 +270,7 @@ static HeddleResult examine(Load *l)
     return HEDDLE_OK;
 }
 
-static HeddleResult load(void *user)
+static HeddleResult load_module(void *user)
 {
     Load *l = user;
     l->name = arena_strdup(&l->module->arena, l->name);
@@ -310,7 +310,7 @@ HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
     if (!l.module)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
     l.module->unchecked = o.unchecked;
-    HeddleResult r = log_guarded(log, &l.module->arena, load, &l);
+    HeddleResult r = log_guarded(log, &l.module->arena, load_module, &l);
     if (r) {
         heddle_module_free(l.module);
         return log_failed_stage(&sink, log, r, "reading the kernel");

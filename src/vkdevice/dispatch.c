@@ -208,7 +208,7 @@ static void read_times(Running *r, VkdJob *j)
     r->x->end_ns = r->x->start_ns + (uint64_t)((double)((t[1] - t[0]) & mask) * period);
 }
 
-static HeddleResult run(Running *r)
+static HeddleResult run_timed(Running *r)
 {
     VkdJob *j = vkd_begin(r->d, r->sink);
     if (!j)
@@ -243,7 +243,7 @@ HeddleResult vkd_dispatch(DeviceBase *base, DeviceDispatch *x, Arena *scratch, D
     result = result ? result : find_used(&r);
     result = result ? result : copy_wrapped(&r, true);
     result = result ? result : write_descriptors(&r);
-    result = result ? result : run(&r);
+    result = result ? result : run_timed(&r);
     d->DestroyDescriptorPool(d->handle, r.pool, NULL);
     return result;
 }

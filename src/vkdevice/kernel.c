@@ -18,7 +18,7 @@ typedef struct Making {
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static HeddleResult refuse(DiagSink *sink, const char *why)
+static HeddleResult refuse_kernel(DiagSink *sink, const char *why)
 {
     diag(sink, DIAG_ERROR, NULL, NULL, "%s", why);
     return HEDDLE_ERROR_UNSUPPORTED;
@@ -27,10 +27,11 @@ static HeddleResult refuse(DiagSink *sink, const char *why)
 static HeddleResult check_options(const DeviceCompile *how, DiagSink *sink)
 {
     if (how->arguments)
-        return refuse(sink, "an OpenCL kernel is no Vulkan shader: compile it with --target vulkan "
-                            "(HeddleModuleOptions.opencl_to_vulkan)");
+        return refuse_kernel(
+            sink, "an OpenCL kernel is no Vulkan shader: compile it with --target vulkan "
+                  "(HeddleModuleOptions.opencl_to_vulkan)");
     if (how->emit > HEDDLE_EMIT_SPIRV)
-        return refuse(sink, "a vulkan device generates no code to show but SPIR-V");
+        return refuse_kernel(sink, "a vulkan device generates no code to show but SPIR-V");
     return HEDDLE_OK;
 }
 
@@ -115,7 +116,8 @@ static HeddleResult plan_slots(Making *m)
     for (uint32_t n = 0; n < how->n_slots; n++) {
         const DeviceSlot *s = &how->slots[n];
         if (s->kind != DEVICE_SLOT_BUFFER)
-            return refuse(m->sink, "a vulkan device binds buffers only, no images and samplers");
+            return refuse_kernel(m->sink,
+                                 "a vulkan device binds buffers only, no images and samplers");
         if (s->set >= most) {
             diag(m->sink, DIAG_ERROR, NULL, NULL, "the kernel has a set %u, '%s' has %u sets",
                  s->set, m->d->facts.profile.name, most);

@@ -147,13 +147,13 @@ static const char *next_entry(const char *data, size_t size, size_t *at, Entry *
 }
 
 /* 0: the kernel cannot be saved. */
-static size_t save(const HvKernel *k, void *out)
+static size_t save_kernel(const HvKernel *k, void *out)
 {
     const DeviceOps *ops = k->code->device->ops;
     return ops->save ? ops->save(k->code, out) : 0;
 }
 
-static HvKernel *load(DeviceBase *d, const HvKernelKey *key, const void *data, size_t size)
+static HvKernel *load_kernel(DeviceBase *d, const HvKernelKey *key, const void *data, size_t size)
 {
     DeviceKernel *code = d->ops->load ? d->ops->load(d, data, size, NULL) : NULL;
     return code ? kernel_new(key, NULL, code) : NULL;
@@ -165,7 +165,7 @@ static HvKernel *find_stored(const HvCache *c, DeviceBase *d, const HvKernelKey 
     size_t at = 0;
     for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
         if (!memcmp(&e.key, key, sizeof *key))
-            return load(d, key, k, e.size);
+            return load_kernel(d, key, k, e.size);
     }
     return NULL;
 }
@@ -183,7 +183,7 @@ HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key)
     size_t size;
     file_name(path, sizeof path, folder, key);
     char *data = file_read(path, &size, NULL);
-    HvKernel *k = data ? load(d, key, data, size) : NULL;
+    HvKernel *k = data ? load_kernel(d, key, data, size) : NULL;
     free(data);
     return k;
 }
@@ -191,11 +191,11 @@ HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key)
 void folder_add(const char *folder, const HvKernel *k)
 {
     char path[4096];
-    size_t size = save(k, NULL);
+    size_t size = save_kernel(k, NULL);
     void *data = size ? malloc(size) : NULL;
     if (!data)
         return;
-    save(k, data);
+    save_kernel(k, data);
     file_name(path, sizeof path, folder, &k->key);
     file_write(path, data, size, NULL, 0, NULL);
     free(data);
@@ -348,7 +348,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
         Entry e;
         size_t at = 0;
         for (const char *k; (k = next_entry(c->stored, c->stored_size, &at, &e));) {
-            HvKernel *loaded = load(d, &e.key, k, e.size);
+            HvKernel *loaded = load_kernel(d, &e.key, k, e.size);
             if (loaded)
                 cache_add(HvCache_of(to), loaded);
             kernel_release(loaded);
@@ -381,11 +381,11 @@ static bool put_entries(const HvCache *c, char *out, size_t room, size_t *used)
     char *to;
     for (uint32_t i = 0; i < c->capacity; i++) {
         const HvKernel *k = c->kernels[i];
-        size_t size = k ? save(k, NULL) : 0;
+        size_t size = k ? save_kernel(k, NULL) : 0;
         if (size && !put_entry(out, room, used, &k->key, size, &to))
             return false;
         if (size && to)
-            save(k, to);
+            save_kernel(k, to);
     }
     Entry e;
     size_t at = 0;

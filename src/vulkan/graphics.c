@@ -12,7 +12,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static VkResult refuse(HvInstance *i, const HvBase *object, const char *command)
+static VkResult refuse_graphics(HvInstance *i, const HvBase *object, const char *command)
 {
     char message[128];
     snprintf(message, sizeof message, "%s: the device has no graphics", command);
@@ -23,7 +23,7 @@ static VkResult refuse(HvInstance *i, const HvBase *object, const char *command)
 static void refuse_recording(HvCommandBuffer *c, const char *command)
 {
     if (!c->result)
-        c->result = refuse(c->device->instance, &c->base, command);
+        c->result = refuse_graphics(c->device->instance, &c->base, command);
 }
 
 #define TABLE_GRAPHICS
@@ -32,7 +32,7 @@ static void refuse_recording(HvCommandBuffer *c, const char *command)
     {                                                                                              \
         HvDevice *d = HvDevice_of(device);                                                         \
         memset(out, 0, (count) * sizeof *(out));                                                   \
-        return refuse(d->instance, &d->base, "vk" #function);                                      \
+        return refuse_graphics(d->instance, &d->base, "vk" #function);                             \
     }
 #define DESTROYS(function, parameters)                                                             \
     VKAPI_ATTR void VKAPI_CALL hv_##function parameters {}

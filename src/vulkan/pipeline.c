@@ -220,7 +220,7 @@ static void dump_llvm(Build *b)
     heddle_kernel_free(kernel);
 }
 
-static VkResult compile(Build *b, HvKernel **out)
+static VkResult compile_kernel(Build *b, HvKernel **out)
 {
     HeddleKernel *kernel = NULL;
     HeddleResult r = make_kernel(b, b->options.emit, b->log, &kernel);
@@ -259,7 +259,7 @@ static VkResult find_kernel(Build *b, HvCache *cache, bool *hit, HvKernel **out)
     if (!*out) {
         if (flags_of(b->info) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
             return VK_PIPELINE_COMPILE_REQUIRED;
-        VkResult r = compile(b, out);
+        VkResult r = compile_kernel(b, out);
         if (r)
             return r;
         if (folder && b->options.emit == HEDDLE_EMIT_OBJECT)

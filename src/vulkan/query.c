@@ -38,7 +38,7 @@ VKAPI_ATTR void VKAPI_CALL hv_ResetQueryPool(VkDevice device, VkQueryPool pool, 
     reset(HvQueryPool_of(pool), first, n);
 }
 
-static void put(char *at, VkQueryResultFlags flags, uint64_t value)
+static void write_result(char *at, VkQueryResultFlags flags, uint64_t value)
 {
     uint32_t narrow = (uint32_t)value;
     if (flags & VK_QUERY_RESULT_64_BIT)
@@ -56,11 +56,11 @@ static VkResult results(const HvQueryPool *p, uint32_t first, uint32_t n, char *
     for (uint32_t i = first; i < p->n && i - first < n; i++, out += stride) {
         bool available = atomic_load(&p->queries[i].available);
         if (available)
-            put(out, flags, p->queries[i].value);
+            write_result(out, flags, p->queries[i].value);
         else if (flags & VK_QUERY_RESULT_PARTIAL_BIT)
-            put(out, flags, 0);
+            write_result(out, flags, 0);
         if (flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
-            put(out + size, flags, available);
+            write_result(out + size, flags, available);
         if (!available && !(flags & VK_QUERY_RESULT_PARTIAL_BIT))
             r = VK_NOT_READY;
     }

@@ -296,7 +296,7 @@ static bool link_object(Compile *c, LLVMMemoryBufferRef object)
 
 /* ---- the compilation ----------------------------------------------------------------------- */
 
-static bool prepare(Compile *c)
+static bool prepare_module(Compile *c)
 {
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
     c->machine = target_machine(c);
@@ -321,9 +321,9 @@ static bool prepare(Compile *c)
     return true;
 }
 
-static bool compile(Compile *c)
+static bool compile_module(Compile *c)
 {
-    if (!prepare(c))
+    if (!prepare_module(c))
         return false;
     CpuEmit text = c->options->emit;
     if ((text == CPU_EMIT_LLVM && !keep_ir(c)) || !run_passes(c) ||
@@ -354,7 +354,7 @@ static bool compile(Compile *c)
 static bool compile_all(void *user)
 {
     Compile *c = user;
-    bool ok = compile(c);
+    bool ok = compile_module(c);
     if (c->machine)
         LLVMDisposeTargetMachine(c->machine);
     LLVMDisposeModule(c->module);

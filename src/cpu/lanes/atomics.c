@@ -98,7 +98,7 @@ static LV applied(Emit *e, const Row *row, LV old, LV value)
     return combine(e, row->how < 0 ? COMBINE_FADD : (EmitCombine)row->how, old, value);
 }
 
-static LV load(Emit *e, const Atomic *a, LV at)
+static LV load_one(Emit *e, const Atomic *a, LV at)
 {
     LV v = ir_load(e->b, a->type, at, a->size);
     if (a->locked)
@@ -106,7 +106,7 @@ static LV load(Emit *e, const Atomic *a, LV at)
     return v;
 }
 
-static void store(Emit *e, const Atomic *a, LV value, LV at)
+static void store_one(Emit *e, const Atomic *a, LV value, LV at)
 {
     LV s = LLVMBuildStore(e->b, value, at);
     LLVMSetAlignment(s, a->size);
@@ -119,9 +119,9 @@ static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
 {
     uint16_t op = a->i->op;
     if (op == SpvOpAtomicLoad)
-        return load(e, a, at);
+        return load_one(e, a, at);
     if (op == SpvOpAtomicStore || op == SpvOpAtomicFlagClear) {
-        store(e, a, value, at);
+        store_one(e, a, value, at);
         return NULL;
     }
     if (comparator) {
@@ -130,16 +130,16 @@ static LV one(Emit *e, const Atomic *a, LV at, LV value, LV comparator)
                 LLVMBuildAtomicCmpXchg(e->b, at, comparator, value, a->order, a->failure, false);
             return LLVMBuildExtractValue(e->b, pair, 0, "");
         }
-        LV old = load(e, a, at);
+        LV old = load_one(e, a, at);
         LV equal = LLVMBuildICmp(e->b, LLVMIntEQ, old, comparator, "");
-        store(e, a, LLVMBuildSelect(e->b, equal, value, old, ""), at);
+        store_one(e, a, LLVMBuildSelect(e->b, equal, value, old, ""), at);
         return old;
     }
     const Row *row = row_of(op == SpvOpAtomicFlagTestAndSet ? SpvOpAtomicExchange : op);
     if (a->locked)
         return LLVMBuildAtomicRMW(e->b, row->rmw, at, value, a->order, false);
-    LV old = load(e, a, at);
-    store(e, a, applied(e, row, old, value), at);
+    LV old = load_one(e, a, at);
+    store_one(e, a, applied(e, row, old, value), at);
     return old;
 }
 

@@ -170,7 +170,7 @@ static LV element(Emit *e, LV base, LT type, uint64_t k)
     return LLVMBuildGEP2(e->b, type, base, &index, 1, "");
 }
 
-static void put(Emit *e, LV v, LV at, bool lanes)
+static void pass_value(Emit *e, LV v, LV at, bool lanes)
 {
     ir_store(e->b, lanes ? emit_lanes(e, v) : v, at, 4);
 }
@@ -186,11 +186,11 @@ static bool call(Call *c)
     for (uint32_t k = 0; k < IMAGE_N_ROWS; k++)
         lanes |= c->row[k] && emit_is_lanes(c->row[k]);
     c->to.lanes = (uint8_t)(lanes ? e->W : 1);
-    put(e, c->image, m->images, lanes);
-    put(e, sampler, m->samplers, lanes);
+    pass_value(e, c->image, m->images, lanes);
+    pass_value(e, sampler, m->samplers, lanes);
     for (uint32_t k = 0; k < IMAGE_N_ROWS; k++)
         if (c->row[k])
-            put(e, c->row[k], element(e, m->in, e->i32, (uint64_t)k * c->to.lanes), lanes);
+            pass_value(e, c->row[k], element(e, m->in, e->i32, (uint64_t)k * c->to.lanes), lanes);
     LV mask = LLVMConstNull(e->ptr);
     if (lanes && e->mask) {
         mask = m->mask;

@@ -219,7 +219,7 @@ static void enter_context(unsigned high, unsigned low)
     enter((Fiber *)(uintptr_t)((uint64_t)high << 32 | low));
 }
 
-static void prepare(Fiber *f)
+static void lay_first_frame(Fiber *f)
 {
     ucontext_t *context = f->sp;
     uint64_t self = (uintptr_t)f;
@@ -244,7 +244,10 @@ static void swap(Fiber *from, Fiber *to)
 
 #else
 
-static void prepare(Fiber *f) { f->sp = first_frame((char *)((uintptr_t)f->low + f->size), enter); }
+static void lay_first_frame(Fiber *f)
+{
+    f->sp = first_frame((char *)((uintptr_t)f->low + f->size), enter);
+}
 
 static inline void swap(Fiber *from, Fiber *to) { heddle_fiber_swap(&from->sp, to->sp, to); }
 
@@ -253,7 +256,7 @@ static inline void swap(Fiber *from, Fiber *to) { heddle_fiber_swap(&from->sp, t
 void fiber_start(Fiber *f, FiberMain *main, void *argument)
 {
     if (!f->main)
-        prepare(f);
+        lay_first_frame(f);
     f->main = main;
     f->argument = argument;
 }

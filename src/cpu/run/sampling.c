@@ -88,7 +88,7 @@ static void fetch(Lane *l)
     swizzled(l->image, l->x);
 }
 
-static void store(const Lane *l)
+static void write_texel(const Lane *l)
 {
     uint8_t *at = texel_of(l, l->call.flags & IMAGE_HAS_LOD);
     uint32_t x[4];
@@ -436,7 +436,7 @@ static void access(Lane *l)
     case SPV_IMAGE_SAMPLE: sample(l); break;
     case SPV_IMAGE_FETCH: fetch(l); break;
     case SPV_IMAGE_GATHER: gather(l); break;
-    case SPV_IMAGE_WRITE: store(l); break;
+    case SPV_IMAGE_WRITE: write_texel(l); break;
     case SPV_IMAGE_QUERY_SIZE: query_size(l); break;
     case SPV_IMAGE_QUERY_LOD: query_lod(l); break;
     case SPV_IMAGE_QUERY_LEVELS: l->x[0] = l->image ? l->image->n_levels : 0; break;

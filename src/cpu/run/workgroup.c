@@ -422,15 +422,15 @@ static void set_float_control(FloatControl c) { fesetenv(&c); }
 #define FLOAT_DEFAULT (*FE_DFL_ENV)
 #endif
 
-typedef struct Run {
+typedef struct Share {
     ExecPool *pool;
     const ExecPlan *plan;
     atomic_uint_fast64_t *next_block;
-} Run;
+} Share;
 
-static void run(void *user)
+static void run_share(void *user)
 {
-    const Run *r = user;
+    const Share *r = user;
     if (r->plan->fibers) {
         run_fibers(r->pool, r->plan, r->next_block);
     } else if (r->plan->own_stack) {
@@ -446,11 +446,11 @@ static void run(void *user)
 bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block,
               DeviceFault *fault)
 {
-    Run r = { pool, p, next_block };
+    Share r = { pool, p, next_block };
     FloatControl kept = float_control();
     CpuTiles tiles = p->kernel->tiles ? cpu_tiles_begin() : (CpuTiles){ { 0 } };
     set_float_control(FLOAT_DEFAULT);
-    bool fine = fault_guarded(run, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
+    bool fine = fault_guarded(run_share, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
     set_float_control(kept);
     if (p->kernel->tiles)
         cpu_tiles_end(&tiles);
