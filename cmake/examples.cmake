@@ -11,4 +11,5 @@ foreach(program IN LISTS programs)
     target_compile_definitions(example_${stem} PRIVATE
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\"")
     target_link_libraries(example_${stem} PRIVATE heddle_shared ${CMAKE_DL_LIBS} m)
+    target_link_options(example_${stem} PRIVATE ${HEDDLE_QUICK_LINK})
 endforeach()

@@ -36,9 +36,25 @@ elseif(HEDDLE_SANITIZE)
     set(HEDDLE_TEST_STEP 4)
 endif()
 
+# Programs that are not installed: the usual linker reads all of LLVM for each of them, which is most
+# of a build; gold, part of Debian's binutils, and lld take a tenth of that.
+include(CheckLinkerFlag)
+set(HEDDLE_QUICK_LINK "")
+foreach(linker IN ITEMS lld gold)
+    check_linker_flag(C -fuse-ld=${linker} HEDDLE_LINKS_BY_${linker})
+    if(HEDDLE_LINKS_BY_${linker} AND NOT HEDDLE_QUICK_LINK)
+        set(HEDDLE_QUICK_LINK -fuse-ld=${linker})
+    endif()
+endforeach()
+
+# What tests spend their time in is heddle, so their own code is not worth compiling for long.
+set(HEDDLE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 function(heddle_test name source)
     add_executable(${name} "${source}")
     target_link_libraries(${name} PRIVATE ${ARGN} Threads::Threads m)
+    target_link_options(${name} PRIVATE ${HEDDLE_QUICK_LINK})
+    target_compile_options(${name} PRIVATE ${HEDDLE_TEST_OPTIONS})
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/include")
     target_compile_definitions(${name} PRIVATE
