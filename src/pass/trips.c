@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trips: counters that begin at an invocation's number in its workgroup. In: a function after
+ * simplify, with loops like `for (i = tid; i < bound; i += step)`. Out: such a counter is
+ * start + n * step, where n counts the iterations from 0, the same for all invocations. Addresses
+ * then show what of them is common, and what it is a multiple of. Where the bound is a constant and
+ * all invocations run the loop equally often, the loop's condition is on n too, so that it does not
+ * diverge, and unroll knows how often it runs.
+ *
+ * start + n * step is what the counter was modulo 2^bits, so it may wrap. The condition is replaced
+ * only where the largest start and all steps stay below 2^31.
+ */
+#include "pass/edit.h"
+
+#define UNKNOWN UINT64_MAX
+enum { MAX_DEPTH = 16, MAX_BLOCKS = 4096 };
+static const uint64_t most = INT32_MAX;
+
+typedef struct Trips {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    PassFold fold;
+} Trips;
+
+/* ---- how large numbers get ------------------------------------------------------------------- */
+
+/* The largest value of component k (of a scalar: 0) of a built-in variable. */
+static uint64_t largest_builtin(Trips *s, SpvId variable, uint64_t k)
+{
+    const uint32_t *size = s->c->entry.local_size;
+    uint32_t n;
+    const uint32_t *builtin = spv_decoration(s->m, variable, -1, SpvDecorationBuiltIn, &n);
+    if (!builtin || !n || !size[0] || !size[1] || !size[2])
+        return UNKNOWN;
+    if (*builtin == SpvBuiltInLocalInvocationIndex)
+        return (uint64_t)size[0] * size[1] * size[2] - 1;
+    if (*builtin == SpvBuiltInLocalInvocationId && k < 3)
+        return size[k] - 1;
+    if (*builtin == SpvBuiltInSubgroupLocalInvocationId && s->c->options->subgroup_size)
+        return s->c->options->subgroup_size - 1;
+    return UNKNOWN;
+}
+
+/* Of a load of an input or of a component of one, or of component k of such a load. */
+static uint64_t largest_input(Trips *s, const SpvInst *load, uint64_t k)
+{
+    const SpvInst *p = load && load->op == SpvOpLoad ? spv_def(s->m, spv_operand(load, 0)) : NULL;
+    if (p && p->op == SpvOpVariable)
+        return largest_builtin(s, p->id, k);
+    if (p && p->op == SpvOpAccessChain && spv_n_operands(p) == 2 &&
+        spv_constant(s->m, spv_operand(p, 1), &k))
+        return largest_builtin(s, spv_operand(p, 0), k);
+    return UNKNOWN;
+}
+
+static uint64_t largest(Trips *s, SpvId id, uint32_t depth);
+
+static uint64_t largest_binary(Trips *s, const SpvInst *i, uint32_t depth)
+{
+    uint64_t x = largest(s, spv_operand(i, 0), depth), y = largest(s, spv_operand(i, 1), depth), c;
+    bool constant = spv_constant(s->m, spv_operand(i, 1), &c) && c <= most;
+    switch (i->op) {
+    case SpvOpBitwiseAnd: return MIN(x, y);
+    case SpvOpUMod: return constant && c ? MIN(x, c - 1) : UNKNOWN;
+    case SpvOpUDiv: return constant && c && x != UNKNOWN ? x / c : x;
+    case SpvOpShiftRightLogical: return constant && c < 32 && x != UNKNOWN ? x >> c : x;
+    case SpvOpIAdd: return x == UNKNOWN || y == UNKNOWN || x + y > most ? UNKNOWN : x + y;
+    case SpvOpIMul: return x == UNKNOWN || y == UNKNOWN || x * y > most ? UNKNOWN : x * y;
+    default: return UNKNOWN;
+    }
+}
+
+/* The largest value of an integer as an unsigned number, at most 2^31 - 1; UNKNOWN. */
+static uint64_t largest(Trips *s, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(s->m, id);
+    const SpvType *t = i ? spv_type(s->m, i->type) : NULL;
+    uint64_t c;
+    if (!t || t->kind != SPV_INT || t->bits < 32 || ++depth > MAX_DEPTH)
+        return UNKNOWN;
+    if (spv_constant(s->m, id, &c))
+        return c <= most ? c : UNKNOWN;
+    switch (i->op) {
+    case SpvOpLoad: return largest_input(s, i, 0);
+    case SpvOpCompositeExtract:
+        return spv_n_operands(i) == 2
+                   ? largest_input(s, spv_def(s->m, spv_operand(i, 0)), spv_operand(i, 1))
+                   : UNKNOWN;
+    case SpvOpCopyObject:
+    case SpvOpBitcast:
+    case SpvOpUConvert:
+    case SpvOpSConvert: return largest(s, spv_operand(i, 0), depth);
+    default: return spv_n_operands(i) == 2 ? largest_binary(s, i, depth) : UNKNOWN;
+    }
+}
+
+/* ---- the loop's condition -------------------------------------------------------------------- */
+
+typedef struct Counter {
+    SpvInst *phi, *step; /* step: phi + by */
+    SpvId start;
+    uint64_t by, largest; /* of its starts */
+    SpvInst *n, *next;    /* the iteration's number, and the one behind it */
+} Counter;
+
+/* A comparison that keeps the loop running: `of` < bound. */
+typedef struct Test {
+    SpvId of;
+    uint64_t bound;
+} Test;
+
+/* `op` with its operands exchanged, or its result inverted. */
+static uint16_t turned(uint16_t op, bool exchange)
+{
+    static const uint16_t less[][4] = {
+        { SpvOpULessThan, SpvOpUGreaterThan, SpvOpULessThanEqual, SpvOpUGreaterThanEqual },
+        { SpvOpSLessThan, SpvOpSGreaterThan, SpvOpSLessThanEqual, SpvOpSGreaterThanEqual },
+    };
+    for (uint32_t row = 0; row < COUNT_OF(less); row++)
+        for (uint32_t k = 0; k < 4; k++)
+            if (less[row][k] == op)
+                return less[row][exchange ? k ^ 1 : 3 - k];
+    return 0;
+}
+
+static bool read_test(Trips *s, SpvId condition, bool stays_when, Test *test)
+{
+    const SpvInst *i = spv_def(s->m, condition);
+    uint16_t op = i && spv_n_operands(i) == 2 ? i->op : 0;
+    if (!turned(op, true))
+        return false;
+    bool constant_first = spv_constant(s->m, spv_operand(i, 0), &test->bound);
+    if (!constant_first && !spv_constant(s->m, spv_operand(i, 1), &test->bound))
+        return false;
+    test->of = spv_operand(i, constant_first);
+    op = constant_first ? turned(op, true) : op;
+    op = stays_when ? op : turned(op, false);
+    bool equal = op == SpvOpULessThanEqual || op == SpvOpSLessThanEqual;
+    if (!equal && op != SpvOpULessThan && op != SpvOpSLessThan)
+        return false;
+    test->bound += equal;
+    return test->bound && test->bound <= most;
+}
+
+/* How often the loop runs if it does so for all starts; 0: not equally often. */
+static uint64_t trips(const Counter *k, uint64_t bound)
+{
+    if (bound <= k->largest)
+        return 0;
+    uint64_t longest = (bound + k->by - 1) / k->by;
+    bool alike = longest == (bound - k->largest + k->by - 1) / k->by;
+    return alike && k->largest + (longest + 1) * k->by <= most ? longest : 0;
+}
+
+/* Makes the branch at the end of block p, which each iteration runs, one on the iteration's
+ * number. */
+static void count_at(Trips *s, const PassLoopCopy *l, const Counter *k, uint32_t p)
+{
+    SpvInst *term = s->g->blocks[p].block->insts.last;
+    Test test;
+    if (s->g->blocks[p].loop != l->loop || term->op != SpvOpBranchConditional)
+        return;
+    bool stays = loop_stays(l, spv_operand(term, 1));
+    if (stays == loop_stays(l, spv_operand(term, 2)) ||
+        !read_test(s, spv_operand(term, 0), stays, &test) ||
+        (test.of != k->phi->id && test.of != k->step->id))
+        return;
+    uint64_t n = trips(k, test.bound);
+    if (!n)
+        return;
+    uint32_t operands[2] = { test.of == k->phi->id ? k->n->id : k->next->id,
+                             fold_int(&s->fold, k->n->type, n) };
+    SpvInst *merge = cfg_merge_inst(term->block);
+    uint16_t op = stays ? SpvOpULessThan : SpvOpUGreaterThanEqual;
+    SpvInst *is = spv_put(s->m, merge ? merge : term, op,
+                          spv_type_of(s->m, spv_operand(term, 0))->id, operands, 2);
+    term->words[term->first_operand] = is->id;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static bool read_counter(Trips *s, const PassLoopCopy *l, SpvInst *phi, Counter *k)
+{
+    const SpvType *t = spv_type(s->m, phi->type);
+    if (!t || t->kind != SPV_INT || t->bits < 32 || spv_n_operands(phi) != 4)
+        return false;
+    bool second = spv_operand(phi, 3) == l->latch->id;
+    *k = (Counter){ .phi = phi,
+                    .start = spv_operand(phi, second ? 0 : 2),
+                    .step = spv_def(s->m, spv_operand(phi, second ? 2 : 0)) };
+    if ((!second && spv_operand(phi, 1) != l->latch->id) || !k->step || k->step->op != SpvOpIAdd)
+        return false;
+    bool first = spv_operand(k->step, 0) == phi->id;
+    SpvId by = spv_operand(k->step, first);
+    const SpvInst *start = spv_def(s->m, k->start);
+    if ((!first && spv_operand(k->step, 1) != phi->id) || !spv_constant(s->m, by, &k->by) ||
+        !k->by || k->by > most || !start || !start->block)
+        return false;
+    k->largest = largest(s, k->start, 0);
+    return k->largest != UNKNOWN;
+}
+
+/* Makes the phi the sum. The counter of iterations takes its place. */
+static void rewrite(Trips *s, const PassLoopCopy *l, Counter *k)
+{
+    SpvInst *after = edit_after_phis(l->header), *old = k->phi;
+    SpvId type = old->type, one = fold_int(&s->fold, type, 1);
+    SpvId by = fold_int(&s->fold, type, k->by);
+    k->n = spv_clone_inst(s->m, old);
+    k->n->words[2] = k->n->id = spv_new_id(s->m);
+    s->m->defs[k->n->id] = k->n;
+    spv_insert_before(old, k->n);
+    k->next = spv_put(s->m, after, SpvOpIAdd, type, (uint32_t[]){ k->n->id, one }, 2);
+    bool second = spv_operand(old, 3) == l->latch->id;
+    k->n->words[k->n->first_operand + (second ? 0 : 2)] = fold_int(&s->fold, type, 0);
+    k->n->words[k->n->first_operand + (second ? 2 : 0)] = k->next->id;
+    SpvInst *whole = spv_put(s->m, after, SpvOpIMul, type, (uint32_t[]){ k->n->id, by }, 2);
+    spv_unlink(old);
+    spv_insert_before(after, old);
+    edit_become(s->m, old, SpvOpIAdd, (uint32_t[]){ k->start, whole->id }, 2);
+}
+
+static void rewrite_loop(Trips *s, PassLoopMarks *marks, const CfgLoop *loop)
+{
+    PassLoopCopy l;
+    if (!loop_open(&l, s->c, s->g, marks, loop, MAX_BLOCKS))
+        return;
+    for (SpvInst *i = l.header->insts.first->next, *next; i && i->op == SpvOpPhi; i = next) {
+        Counter k;
+        next = i->next;
+        if (!read_counter(s, &l, i, &k))
+            continue;
+        rewrite(s, &l, &k);
+        uint32_t p = loop->latch;
+        for (; p != loop->header; p = s->g->blocks[p].idom)
+            count_at(s, &l, &k, p);
+        count_at(s, &l, &k, p);
+    }
+}
+
+bool pass_trips(PassContext *c)
+{
+    SpvFunction *f = c->entry.function;
+    edit_prune(c->module, f, c->scratch);
+    Trips s = { .c = c, .m = c->module, .g = cfg_build(c->scratch, f, c->sink) };
+    if (!s.g)
+        return false;
+    s.fold = fold_open(s.m, c->scratch);
+    PassLoopMarks marks = loop_marks(c, s.g);
+    for (uint32_t k = 0; k < s.g->n_loops; k++)
+        rewrite_loop(&s, &marks, s.g->loops[k]);
+    return true;
+}
