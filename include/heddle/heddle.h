@@ -613,6 +613,11 @@ typedef struct HeddleDispatch {
     void *print_user;
 } HeddleDispatch;
 
+/* The workgroup's size that a dispatch of so many invocations of an OpenCL kernel gets where nobody
+ * chooses one: 64 to 128 where that many divide it. A kernel that is compiled for it
+ * (HeddleKernelOptions.local_size) is faster than one that leaves it open. */
+HEDDLE_API void heddle_local_size(const uint32_t global_size[3], uint32_t local_size[3]);
+
 /* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless
  * HeddleKernelOptions.stats. */
 typedef struct HeddleStats {

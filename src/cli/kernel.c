@@ -296,6 +296,20 @@ bool parse_specs(const CliOptions *o, const HeddleKernelInfo *info, HeddleSpecVa
 
 /* ---- kernel ---------------------------------------------------------------------------------- */
 
+/* The size that the kernel is compiled for: the one asked for, else what the dispatch will get. One
+ * that does not divide the dispatch stays open, for the smaller workgroups at its edge. */
+static void choose_local_size(const CliOptions *o, const HeddleKernelInfo *info, uint32_t size[3])
+{
+    bool divides = true, open = !info || !info->local_size[0];
+    uint32_t chosen[3] = { o->local[0], o->local[1], o->local[2] };
+    if (!o->has_local && o->has_global && info && info->opencl && open)
+        heddle_local_size(o->global, chosen);
+    for (int i = 0; i < 3 && o->has_global; i++)
+        divides &= !chosen[i] || o->global[i] % chosen[i] == 0;
+    if (divides || !open)
+        memcpy(size, chosen, sizeof chosen);
+}
+
 HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
                          CliPurpose purpose, HeddleKernel **out, HeddleLog *log)
 {
@@ -314,13 +328,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
                               .emit = purpose.emit };
-    /* A size that does not divide the dispatch stays open where it is, for the smaller workgroups
-     * at its edge. */
-    bool divides = true, open = !info || !info->local_size[0];
-    for (int i = 0; i < 3 && o->has_local && o->has_global; i++)
-        divides &= o->global[i] % o->local[i] == 0;
-    if (divides || !open)
-        memcpy(k.local_size, o->local, sizeof k.local_size);
+    choose_local_size(o, info, k.local_size);
     k.check = o->check != NULL;
     k.check_portability = o->check && !strcmp(o->check, "portability");
     HeddleResult r = heddle_kernel_new(d, m, &k, out, log);

@@ -412,3 +412,17 @@ bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length)
     *length = (rows * cols + holders - 1) / holders;
     return true;
 }
+
+bool edit_casts(const SpvType *a, const SpvType *b)
+{
+    if (!a || !b)
+        return false;
+    if (a->kind == SPV_POINTER || b->kind == SPV_POINTER)
+        return a->kind == b->kind && a->storage == b->storage;
+    bool scalars = (a->kind == SPV_INT || a->kind == SPV_FLOAT || a->kind == SPV_VECTOR) &&
+                   (b->kind == SPV_INT || b->kind == SPV_FLOAT || b->kind == SPV_VECTOR);
+    /* In memory a vector of three components takes the place of four. */
+    bool three =
+        (a->kind == SPV_VECTOR && a->count == 3) || (b->kind == SPV_VECTOR && b->count == 3);
+    return scalars && !three && spv_type_size(a) == spv_type_size(b);
+}

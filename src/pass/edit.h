@@ -42,6 +42,8 @@ void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
 uint32_t edit_count(const SpvFunction *f); /* instructions */
 bool edit_has_matrix(const SpvType *t);    /* is one, or holds one */
+/* Whether OpBitcast makes a value of one type, as it lies in memory, one of the other. */
+bool edit_casts(const SpvType *a, const SpvType *b);
 /* The number of elements of an OpTypeCooperativeMatrixKHR that one invocation holds. False:
  * unknown. */
 bool edit_matrix_length(const PassContext *c, SpvId type, uint64_t *length);

@@ -71,10 +71,17 @@ bool pass_promote(PassContext *c);
  * variables and types. OpCooperativeMatrixLengthKHR is folded when options->subgroup_size is
  * given. */
 bool pass_simplify(PassContext *c);
+/* Makes counters of loops that begin at an invocation's number in its workgroup sums of that number
+ * and one that all invocations share, and where all run the loop equally often, the loop's
+ * condition one on that. Unused instructions stay. */
+bool pass_trips(PassContext *c);
 /* Fully unrolls counted loops whose trip count is constant and which index variables that hold
  * matrices by their counter, ask for it ([[unroll]] with matrices inside), or are short;
  * simplifies. */
 bool pass_unroll(PassContext *c);
+/* In an OpenCL kernel, makes variables whose address is cast, and which are accessed at known
+ * places that do not overlap, one variable a place; where places are computed, an array. */
+bool pass_pieces(PassContext *c);
 /* Precedes each uniform loop that chains multiply-adds in a straight line without stores by a loop
  * that does several of its steps (options->fuse_steps) in one block; the old loop does the rest.
  * Simplifies. */

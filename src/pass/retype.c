@@ -8,21 +8,6 @@
  */
 #include "pass/edit.h"
 
-/* Whether a value of one type is one of the other by OpBitcast. */
-static bool casts(const SpvType *a, const SpvType *b)
-{
-    if (!a || !b)
-        return false;
-    if (a->kind == SPV_POINTER || b->kind == SPV_POINTER)
-        return a->kind == b->kind && a->storage == b->storage;
-    bool scalars = (a->kind == SPV_INT || a->kind == SPV_FLOAT || a->kind == SPV_VECTOR) &&
-                   (b->kind == SPV_INT || b->kind == SPV_FLOAT || b->kind == SPV_VECTOR);
-    /* In memory a vector of three components takes the place of four. */
-    bool three =
-        (a->kind == SPV_VECTOR && a->count == 3) || (b->kind == SPV_VECTOR && b->count == 3);
-    return scalars && !three && spv_type_size(a) == spv_type_size(b);
-}
-
 /* The variable that a pointer is the cast address of, if it is accessed as a whole. */
 static SpvInst *cast_variable(SpvModule *m, SpvId pointer, const SpvType **own)
 {
@@ -35,7 +20,7 @@ static SpvInst *cast_variable(SpvModule *m, SpvId pointer, const SpvType **own)
     if (!t || t->storage != SpvStorageClassFunction || !to || to->kind != SPV_POINTER)
         return NULL;
     *own = t->element;
-    return casts(t->element, to->element) ? v : NULL;
+    return edit_casts(t->element, to->element) ? v : NULL;
 }
 
 static SpvInst *cast_before(SpvModule *m, SpvInst *at, SpvId type, SpvId id, SpvId value)

@@ -157,26 +157,39 @@ static void order_slots(RuntimeRun *r)
 
 /* ---- sizes of OpenCL dispatches -------------------------------------------------------------- */
 
-/* The workgroup's size in x when nobody says: the largest up to 128 that divides the dispatch, if
- * it is worth having; else the last workgroups are smaller. */
-static uint32_t chosen_size(uint32_t global)
+/* The largest number from `least` to `most` that divides n; 0: none. */
+static uint32_t divisor(uint32_t n, uint32_t least, uint32_t most)
 {
-    for (uint32_t n = MIN(global, 128); n >= 32; n--)
-        if (global % n == 0)
-            return n;
-    return MIN(global, 64);
+    for (uint32_t d = MIN(n, most); d >= least; d--)
+        if (n % d == 0)
+            return d;
+    return 0;
+}
+
+/* Long rows, whose invocations most often access neighbours in memory; short ones are filled up by
+ * more of them. If nothing worth having divides a row, the last workgroups are smaller. */
+void heddle_local_size(const uint32_t global_size[3], uint32_t local_size[3])
+{
+    enum { LEAST = 32, GOOD = 64, MOST = 128 };
+    uint32_t row = MAX(global_size[0], 1), n = row < LEAST ? row : divisor(row, LEAST, MOST);
+    local_size[0] = n = n ? n : MIN(row, GOOD);
+    for (int k = 1; k < 3; k++) {
+        local_size[k] = divisor(MAX(global_size[k], 1), 1, MAX(GOOD / n, 1));
+        n *= local_size[k];
+    }
 }
 
 static bool size_opencl(RuntimeRun *r, DeviceDispatch *b)
 {
     const HeddleDispatch *d = &r->dispatch;
     const uint32_t *own = r->kernel->info->local_size;
+    static const uint32_t row[3] = { 64, 1, 1 };
     bool open = !own[0] && !own[1] && !own[2], chosen = open && !d->local_size[0];
+    uint32_t choice[3];
+    heddle_local_size(d->global_size[0] ? d->global_size : row, choice);
     for (int k = 0; k < 3; k++) {
         uint32_t global = MAX(d->global_size[k], 1);
-        b->local_size[k] = MAX(open ? d->local_size[k] : own[k], 1);
-        if (chosen && k == 0)
-            b->local_size[k] = chosen_size(d->global_size[0] ? global : 64);
+        b->local_size[k] = chosen ? choice[k] : MAX(open ? d->local_size[k] : own[k], 1);
         if (!d->global_size[0]) {
             b->global_size[k] = b->groups[k] * b->local_size[k];
             continue;
