@@ -92,6 +92,16 @@ foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 m
     set_tests_properties(${name} PROPERTIES LABELS cuda)
 endforeach()
 
+# The host's side of that device, on a libcuda that needs no GPU.
+add_library(mock_cuda SHARED tests/cuda/mock.c)
+target_include_directories(mock_cuda PRIVATE src include)
+set_target_properties(mock_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/mock")
+heddle_test(test_cuda_host "${PROJECT_SOURCE_DIR}/tests/cuda/host.c" heddle_static)
+target_link_libraries(test_cuda_host PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(test_cuda_host PROPERTIES BUILD_RPATH "${PROJECT_BINARY_DIR}/test/mock")
+add_dependencies(test_cuda_host mock_cuda)
+
 target_sources(test_opencl_kernels PRIVATE bench/vulkan_host.c)
 if(TARGET heddle_vulkan)
     target_include_directories(test_opencl_kernels SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")

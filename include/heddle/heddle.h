@@ -414,6 +414,10 @@ typedef struct HeddleKernelInfo {
     const HeddleBindingInfo *bindings;  /* by set, then binding */
     const HeddleSpecInfo *specs;        /* by id */
     const HeddleMatrixInfo *matrices;   /* in the order of declaration */
+    /* of a kernel, where the device knows (CUDA); else 0 */
+    uint32_t registers;             /* of an invocation */
+    uint64_t private_size;          /* bytes of an invocation: arrays, what registers do not hold */
+    uint32_t resident_groups;       /* workgroups that a processor runs at once */
 } HeddleKernelInfo;
 
 HEDDLE_API uint32_t heddle_module_n_entry_points(const HeddleModule *module);
@@ -637,6 +641,7 @@ typedef struct HeddleReport {
     HeddleStats stats;
     /* operands of multiply-adds that were packed for several workgroups; uses of one again */
     uint64_t panels_packed, panels_shared;
+    uint64_t bytes_copied;          /* between the program's memory and the device's */
 } HeddleReport;
 
 /* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;

@@ -36,12 +36,9 @@ bool cuda_good(Cuda *c, CuResult r, const char *what, DiagSink *sink)
 
 bool cuda_enter(Cuda *c, DiagSink *sink)
 {
-    pthread_mutex_lock(&c->lock);
-    bool lost = c->lost;
-    pthread_mutex_unlock(&c->lock);
     if (!c->context)
         diag(sink, DIAG_ERROR, NULL, NULL, "this device only compiles: %s", c->driver->missing);
-    else if (lost)
+    else if (atomic_load(&c->lost))
         diag(
             sink, DIAG_ERROR, NULL, NULL,
             "the GPU's context was lost to an earlier fault: no kernel can run in this process any "
@@ -58,68 +55,17 @@ void cuda_leave(Cuda *c)
     c->driver->cuCtxPopCurrent_v2(&old);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
-
-static void free_lane(Cuda *c, CudaLane *l)
-{
-    if (l->start)
-        c->driver->cuEventDestroy_v2(l->start);
-    if (l->end)
-        c->driver->cuEventDestroy_v2(l->end);
-    if (l->stream)
-        c->driver->cuStreamDestroy_v2(l->stream);
-    free(l);
-}
-
-CudaLane *cuda_take_lane(Cuda *c, DiagSink *sink)
-{
-    pthread_mutex_lock(&c->lock);
-    CudaLane *l = c->lanes;
-    if (l)
-        c->lanes = l->next;
-    pthread_mutex_unlock(&c->lock);
-    if (l)
-        return l;
-    const CudaDriver *d = c->driver;
-    l = calloc(1, sizeof *l);
-    if (l &&
-        cuda_good(c, d->cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING), "a stream", sink) &&
-        cuda_good(c, d->cuEventCreate(&l->start, 0), "an event", sink) &&
-        cuda_good(c, d->cuEventCreate(&l->end, 0), "an event", sink))
-        return l;
-    if (l)
-        free_lane(c, l);
-    else
-        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
-    return NULL;
-}
-
-void cuda_give_lane(Cuda *c, CudaLane *lane)
-{
-    pthread_mutex_lock(&c->lock);
-    lane->next = c->lanes;
-    c->lanes = lane;
-    pthread_mutex_unlock(&c->lock);
-}
-
 /* ---- the device ------------------------------------------------------------------------------ */
 
 static void close_cuda(DeviceBase *d)
 {
     Cuda *c = (Cuda *)d;
-    bool entered = c->context && !c->lost && !c->driver->cuCtxPushCurrent_v2(c->context);
-    for (CudaLane *l = c->lanes, *next; l; l = next) {
-        next = l->next;
-        if (entered)
-            free_lane(c, l);
-        else
-            free(l);
-    }
-    if (entered)
-        cuda_leave(c);
+    cuda_free_queues(c);
+    cuda_free_blocks(c);
     if (c->context && !c->lost)
         c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
     pthread_mutex_destroy(&c->lock);
+    free(c->mirrors);
     free(c);
 }
 
@@ -213,6 +159,8 @@ const DeviceOps cuda_device_ops = {
     .alloc = cuda_alloc, .wrap = cuda_wrap, .free = cuda_free,
     .read = cuda_read, .write = cuda_write,
     .compile = cuda_compile, .release = cuda_release,
-    .dispatch = cuda_dispatch, .matrix_position = matrix_position,
+    .dispatch = cuda_dispatch,
+    .queue_open = cuda_queue_open, .queue_close = cuda_queue_close,
+    .submit = cuda_submit, .wait = cuda_wait, .matrix_position = matrix_position,
 };
 /* clang-format on */

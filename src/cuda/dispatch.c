@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * A dispatch: mirrors to the GPU, launches, the wait for them, mirrors back.
- *
- * What a kernel does wrong ends the context: CUDA has no other way. A kernel without an end cannot
- * be stopped either, so after a while the wait is given up, and the device counts as lost.
+ * A dispatch onto a stream: mirrors to the GPU, then launches. What comes behind is queue.c's.
  */
 #include "cuda/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MOST_GROUPS = 65535 }; /* of a launch, in y and z */
 
-typedef struct Run {
+struct CudaLaunch {
+    CudaJob job;
     Cuda *c;
-    const CudaKernel *k;
-    DeviceDispatch *x;
-    Arena *scratch;
-    DiagSink *sink;
-    CudaLane *lane;
     NvptxEnv *env; /* with the push constants behind it */
     uint64_t local_bytes;
-    uint64_t *tables; /* host memory that the GPU reads: arrays of descriptors; or NULL */
-} Run;
+};
 
-static bool good(Run *r, CuResult result, const char *what)
+CudaJob *cuda_job_of(CudaLaunch *l) { return &l->job; }
+
+static bool good(CudaLaunch *l, CuResult result, const char *what)
 {
-    return cuda_good(r->c, result, what, r->sink);
+    return cuda_good(l->c, result, what, l->job.sink);
 }
 
 /* ---- what the kernel is bound to ------------------------------------------------------------- */
@@ -38,229 +30,192 @@ static bool in_tables(const CudaKernel *k, uint32_t slot)
 }
 
 /* By slot the address of its descriptors, then how many there are, then these. */
-static bool fill_tables(Run *r)
+static bool fill_tables(CudaLaunch *l)
 {
-    uint32_t n = r->k->base.n_slots;
+    const DeviceDispatch *x = l->job.x;
+    uint32_t n = l->job.kernel->base.n_slots;
     uint64_t words = 2 * (uint64_t)n;
     bool some = false;
-    CuAddress at;
     for (uint32_t s = 0; s < n; s++) {
-        some |= in_tables(r->k, s);
-        words += 2 * (uint64_t)r->x->counts[s];
+        some |= in_tables(l->job.kernel, s);
+        words += 2 * (uint64_t)x->counts[s];
     }
-    if (!some)
+    if (!some || l->job.kernel->arguments)
         return true;
-    const CudaDriver *d = r->c->driver;
-    if (!good(r, d->cuMemHostAlloc((void **)&r->tables, words * 8, CU_HOST_PORTABLE_MAPPED),
-              "memory for descriptors") ||
-        !good(r, d->cuMemHostGetDevicePointer_v2(&at, r->tables, 0), "memory for descriptors"))
+    CudaBlock *b = l->job.tables = cuda_take_block(l->c, words * 8, l->job.sink);
+    if (!b)
         return false;
     uint64_t next = 2 * (uint64_t)n;
-    uint32_t *counts = (uint32_t *)(r->tables + n);
+    uint32_t *counts = (uint32_t *)(b->words + n);
     for (uint32_t s = 0; s < n; s++) {
-        r->tables[s] = at + next * 8;
-        counts[s] = r->x->counts[s];
-        memcpy(r->tables + next, r->x->slots[s], r->x->counts[s] * sizeof(NvptxDescriptor));
-        next += 2 * (uint64_t)r->x->counts[s];
+        b->words[s] = b->address + next * 8;
+        counts[s] = x->counts[s];
+        memcpy(b->words + next, x->slots[s], x->counts[s] * sizeof(NvptxDescriptor));
+        next += 2 * (uint64_t)x->counts[s];
     }
-    r->env->slots = at;
-    r->env->counts = at + 8 * (uint64_t)n;
+    l->env->slots = b->address;
+    l->env->counts = b->address + 8 * (uint64_t)n;
     return true;
 }
 
-static bool fill_env(Run *r)
+CudaLaunch *cuda_new_launch(Cuda *c, DeviceDispatch *x, Arena *scratch, DiagSink *sink)
 {
     _Static_assert(sizeof(DeviceBinding) == sizeof(NvptxDescriptor), "a descriptor");
-    const DeviceDispatch *x = r->x;
-    NvptxEnv *e = r->env = arena_alloc(r->scratch, r->k->code->parameter_bytes + 16);
+    const CudaKernel *k = (const CudaKernel *)x->kernel;
+    CudaLaunch *l = NEW(scratch, CudaLaunch);
+    NvptxEnv *e = arena_alloc(scratch, k->code->parameter_bytes + 16);
+    *l = (CudaLaunch){ .job = { .kernel = k, .x = x, .sink = sink }, .c = c, .env = e };
     char *push = (char *)(e + 1);
-    if (r->k->arguments) {
-        const void *block = device_arguments(x, r->k->arguments, r->k->code->shared_bytes,
-                                             r->scratch, &r->local_bytes);
-        memcpy(push, block, MIN(r->k->arguments->size, r->k->code->push_bytes));
+    if (k->arguments) {
+        const void *block =
+            device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &l->local_bytes);
+        memcpy(push, block, MIN(k->arguments->size, k->code->push_bytes));
     } else {
-        if (r->k->code->push_bytes)
-            memcpy(push, x->push, r->k->code->push_bytes);
-        for (uint32_t s = 0; s < r->k->base.n_slots; s++)
-            if (!in_tables(r->k, s))
+        if (k->code->push_bytes)
+            memcpy(push, x->push, k->code->push_bytes);
+        for (uint32_t s = 0; s < k->base.n_slots; s++)
+            if (!in_tables(k, s))
                 memcpy(&e->own[s], x->slots[s], sizeof e->own[s]);
-        if (!fill_tables(r))
-            return false;
     }
-    e->shared_bytes = r->k->code->shared_bytes + r->local_bytes;
+    e->shared_bytes = k->code->shared_bytes + l->local_bytes;
     e->work_dim = device_work_dim(x);
     memcpy(e->n_groups, x->groups, sizeof e->n_groups);
     memcpy(e->enqueued_size, x->local_size, sizeof e->enqueued_size);
     memcpy(e->global_size, x->global_size, sizeof e->global_size);
     memcpy(e->global_offset, x->global_offset, sizeof e->global_offset);
-    return true;
+    return l;
 }
 
 /* ---- mirrors --------------------------------------------------------------------------------- */
 
-static bool is_bound(const Run *r, const CudaMirror *m, bool *written)
+static bool more_room(CudaLaunch *l, CudaQueue *q)
 {
-    bool bound = *written = r->k->by_address;
-    for (uint32_t s = 0; s < r->k->base.n_slots && !*written; s++)
-        for (uint32_t k = 0; k < r->x->counts[s]; k++) {
-            uint64_t at = (uint64_t)(uintptr_t)r->x->slots[s][k].base;
-            if (at < m->address || at >= m->address + m->size)
-                continue;
-            bound = true;
-            *written |= r->k->code->slots[s].written;
-        }
-    return bound;
+    uint32_t room = MAX(2 * q->room, 16);
+    CudaHeld *held = q->n_held < q->room ? q->held : realloc(q->held, room * sizeof *held);
+    if (!held) {
+        diag(l->job.sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return false;
+    }
+    q->room = held == q->held && q->n_held < q->room ? q->room : room;
+    q->held = held;
+    return true;
 }
 
-static bool copy_mirrors(Run *r, bool back)
+/* What the queue's dispatches use already is not the program's to change meanwhile, so that it is
+ * copied once for all of them. */
+static bool hold(CudaLaunch *l, CudaQueue *q, CudaMirror *m, bool written)
 {
-    bool fine = true, written;
-    pthread_mutex_lock(&r->c->lock);
-    for (CudaMirror *m = r->c->mirrors; m && fine; m = m->next) {
-        if (!is_bound(r, m, &written) || (back && !written))
+    for (uint32_t k = 0; k < q->n_held; k++) {
+        if (q->held[k].mirror != m)
             continue;
-        CuResult result =
-            back
-                ? r->c->driver->cuMemcpyDtoHAsync_v2(m->host, m->address, m->size, r->lane->stream)
-                : r->c->driver->cuMemcpyHtoDAsync_v2(m->address, m->host, m->size, r->lane->stream);
-        fine = good(r, result, "copying the program's memory");
+        q->held[k].written |= written;
+        return true;
     }
-    pthread_mutex_unlock(&r->c->lock);
+    if (!more_room(l, q))
+        return false;
+    /* the driver waits for the stream before it copies more than it keeps */
+    if (q->first && !m->registered && m->size > CUDA_STAGED && !cuda_settle(l->c, q, l->job.sink))
+        return false;
+    q->held[q->n_held++] = (CudaHeld){ m, written };
+    l->job.x->stats[DEVICE_STAT_BYTES_COPIED] += m->size;
+    return good(l, l->c->driver->cuMemcpyHtoDAsync_v2(m->address, m->host, m->size, q->stream),
+                "copying the program's memory");
+}
+
+static bool hold_all(CudaLaunch *l, CudaQueue *q)
+{
+    bool fine = true;
+    pthread_mutex_lock(&l->c->lock);
+    for (uint32_t k = 0; k < l->c->n_mirrors && fine; k++)
+        fine = hold(l, q, l->c->mirrors[k], true);
+    pthread_mutex_unlock(&l->c->lock);
     return fine;
+}
+
+static bool hold_bound(CudaLaunch *l, CudaQueue *q)
+{
+    const DeviceKernel *k = &l->job.kernel->base;
+    const DeviceDispatch *x = l->job.x;
+    bool fine = true;
+    for (uint32_t s = 0; s < k->n_slots; s++)
+        for (uint32_t n = 0; n < x->counts[s] && fine; n++) {
+            CudaMirror *m = cuda_mirror_at(l->c, (uintptr_t)x->slots[s][n].base);
+            fine = !m || hold(l, q, m, k->slots[s].written);
+        }
+    return fine;
+}
+
+/* Most programs have all of their buffers on the GPU: they pay one test. */
+static bool hold_mirrors(CudaLaunch *l, CudaQueue *q)
+{
+    pthread_mutex_lock(&l->c->lock);
+    bool some = l->c->n_mirrors;
+    pthread_mutex_unlock(&l->c->lock);
+    return !some || (l->job.kernel->by_address ? hold_all(l, q) : hold_bound(l, q));
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static bool launch(Run *r, const uint32_t groups[3], const uint32_t *size)
+static bool fits(const CudaLaunch *l, const uint32_t *size)
 {
-    void *parameters[] = { r->env };
-    uint64_t shared = r->k->code->shared_bytes + r->local_bytes;
-    if (shared > (uint64_t)r->c->shared_bytes) {
-        diag(r->sink, DIAG_ERROR, NULL, NULL,
+    uint64_t threads = (uint64_t)size[0] * size[1] * size[2], shared = l->env->shared_bytes;
+    if (threads > (uint64_t)l->job.kernel->most_threads)
+        diag(l->job.sink, DIAG_ERROR, NULL, NULL,
+             "workgroups of %ux%ux%u are more than the %d invocations that this kernel's can have "
+             "on the GPU (its registers count)",
+             size[0], size[1], size[2], l->job.kernel->most_threads);
+    else if (shared > (uint64_t)l->c->shared_bytes)
+        diag(l->job.sink, DIAG_ERROR, NULL, NULL,
              "%llu bytes of workgroup memory are more than the GPU's %d",
-             (unsigned long long)shared, r->c->shared_bytes);
-        return false;
-    }
-    if (r->local_bytes && shared > 48 << 10 &&
-        !good(r,
-              r->c->driver->cuFuncSetAttribute(r->k->function, CU_FUNC_SHARED_BYTES,
-                                               r->c->shared_bytes),
-              "asking for workgroup memory"))
-        return false;
-    return good(r,
-                r->c->driver->cuLaunchKernel(r->k->function, groups[0], groups[1], groups[2],
-                                             size[0], size[1], size[2], (unsigned)shared,
-                                             r->lane->stream, parameters, NULL),
+             (unsigned long long)shared, l->c->shared_bytes);
+    else
+        return true;
+    return false;
+}
+
+static bool launch(CudaLaunch *l, CudaQueue *q, const uint32_t groups[3], const uint32_t *size)
+{
+    void *parameters[] = { l->env };
+    return good(l,
+                l->c->driver->cuLaunchKernel(
+                    l->job.kernel->function, groups[0], groups[1], groups[2], size[0], size[1],
+                    size[2], (unsigned)l->env->shared_bytes, q->stream, parameters, NULL),
                 "launching the kernel");
 }
 
 /* A box of workgroups, in as many launches as it takes. */
-static bool launch_box(Run *r, const DeviceRegion *box)
+static bool launch_box(CudaLaunch *l, CudaQueue *q, const DeviceRegion *box)
 {
-    const uint32_t *size = box->local_size[0] ? box->local_size : r->k->base.local_size;
-    memcpy(r->env->local_size, size, sizeof r->env->local_size);
+    const uint32_t *size = box->local_size[0] ? box->local_size : l->job.kernel->base.local_size;
+    memcpy(l->env->local_size, size, sizeof l->env->local_size);
+    if (!fits(l, size))
+        return false;
     for (uint32_t z = 0; z < box->groups[2]; z += MOST_GROUPS)
         for (uint32_t y = 0; y < box->groups[1]; y += MOST_GROUPS) {
             uint32_t groups[3] = { box->groups[0], MIN(box->groups[1] - y, MOST_GROUPS),
                                    MIN(box->groups[2] - z, MOST_GROUPS) };
-            r->env->base_group[0] = box->first[0];
-            r->env->base_group[1] = box->first[1] + y;
-            r->env->base_group[2] = box->first[2] + z;
-            if (!launch(r, groups, size))
+            l->env->base_group[0] = box->first[0];
+            l->env->base_group[1] = box->first[1] + y;
+            l->env->base_group[2] = box->first[2] + z;
+            if (!launch(l, q, groups, size))
                 return false;
         }
     return true;
 }
 
-static bool launch_all(Run *r)
+static bool record(CudaLaunch *l, CudaQueue *q, CuEvent event)
 {
+    return good(l, l->c->driver->cuEventRecord(event, q->stream), "recording an event");
+}
+
+bool cuda_launch(CudaLaunch *l, CudaQueue *q)
+{
+    const CudaTimes *times = l->job.times;
     DeviceRegion box;
-    const CudaDriver *d = r->c->driver;
-    if (!copy_mirrors(r, false) ||
-        !good(r, d->cuEventRecord(r->lane->start, r->lane->stream), "time"))
+    if (!fill_tables(l) || !hold_mirrors(l, q) || (times && !record(l, q, times->start)))
         return false;
-    for (uint32_t n = 0; device_region(r->x, &n, &box);)
-        if (!launch_box(r, &box))
+    for (uint32_t n = 0; device_region(l->job.x, &n, &box);)
+        if (!launch_box(l, q, &box))
             return false;
-    return good(r, d->cuEventRecord(r->lane->end, r->lane->stream), "time") &&
-           copy_mirrors(r, true);
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-
-static uint64_t patience_ns(void)
-{
-    const char *text = getenv("HEDDLE_GPU_TIMEOUT");
-    double seconds = text && *text ? atof(text) : 10;
-    return seconds > 0 ? (uint64_t)(seconds * 1e9) : UINT64_MAX;
-}
-
-static void fault(Run *r, CuResult result)
-{
-    r->x->fault.kind = result == CU_ERROR_ILLEGAL_ADDRESS      ? DEVICE_FAULT_ACCESS
-                       : result == CU_ERROR_MISALIGNED_ADDRESS ? DEVICE_FAULT_NO_ADDRESS
-                                                               : DEVICE_FAULT_INSTRUCTION;
-    pthread_mutex_lock(&r->c->lock);
-    r->c->lost = true;
-    pthread_mutex_unlock(&r->c->lock);
-    good(r, result, "the kernel ended the GPU's context");
-}
-
-static bool wait_for(Run *r)
-{
-    enum { SPIN_NS = 2000000 };
-    const struct timespec nap = { .tv_nsec = 50000 };
-    uint64_t start = clock_ns(), patience = patience_ns();
-    CuResult result;
-    while ((result = r->c->driver->cuStreamQuery(r->lane->stream)) == CU_ERROR_NOT_READY) {
-        uint64_t passed = clock_ns() - start;
-        if (passed > patience)
-            break;
-        if (passed > SPIN_NS)
-            nanosleep(&nap, NULL);
-    }
-    if (!result)
-        return true;
-    if (result != CU_ERROR_NOT_READY) {
-        fault(r, result);
-        return false;
-    }
-    pthread_mutex_lock(&r->c->lock);
-    r->c->lost = true;
-    pthread_mutex_unlock(&r->c->lock);
-    diag(r->sink, DIAG_ERROR, NULL, NULL,
-         "the kernel has not ended after %.0f s and cannot be stopped: the GPU is given up "
-         "(HEDDLE_GPU_TIMEOUT=0 waits for ever)",
-         (double)patience * 1e-9);
-    return false;
-}
-
-static bool run(Run *r)
-{
-    float ms = 0;
-    if (!fill_env(r) || !launch_all(r) || !wait_for(r))
-        return false;
-    r->c->driver->cuEventElapsedTime(&ms, r->lane->start, r->lane->end);
-    r->x->end_ns = clock_ns();
-    r->x->start_ns = r->x->end_ns - (uint64_t)((double)ms * 1e6);
-    return true;
-}
-
-HeddleResult cuda_dispatch(DeviceBase *d, DeviceDispatch *x, Arena *scratch, DiagSink *sink)
-{
-    Run r = { .c = (Cuda *)d,
-              .k = (const CudaKernel *)x->kernel,
-              .x = x,
-              .scratch = scratch,
-              .sink = sink };
-    if (!cuda_enter(r.c, sink))
-        return HEDDLE_ERROR_RUN;
-    r.lane = cuda_take_lane(r.c, sink);
-    bool fine = r.lane && run(&r);
-    if (r.tables && !r.c->lost)
-        r.c->driver->cuMemFreeHost(r.tables);
-    if (r.lane)
-        cuda_give_lane(r.c, r.lane);
-    cuda_leave(r.c);
-    return fine ? HEDDLE_OK : HEDDLE_ERROR_RUN;
+    return !times || record(l, q, times->end);
 }

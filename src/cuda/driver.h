@@ -40,8 +40,15 @@ enum {
 /* CUjit_option */
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };
 
+/* CUfunction_attribute */
 enum {
-    CU_FUNC_SHARED_BYTES = 8,    /* CUfunction_attribute: dynamic shared memory */
+    CU_FUNC_MOST_THREADS = 0, /* that a block can have, for the registers it takes */
+    CU_FUNC_LOCAL_BYTES = 3,  /* of a thread: arrays and what registers did not hold */
+    CU_FUNC_REGISTERS = 4,
+    CU_FUNC_SHARED_BYTES = 8, /* dynamic shared memory */
+};
+
+enum {
     CU_STREAM_NON_BLOCKING = 1,  /* CUstream_flags */
     CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTALLOC_PORTABLE | DEVICEMAP */
 };
@@ -63,6 +70,8 @@ enum {
     F(cuModuleUnload, (CuModule)) \
     F(cuModuleGetFunction, (CuFunction *, CuModule, const char *)) \
     F(cuFuncSetAttribute, (CuFunction, int, int)) \
+    F(cuFuncGetAttribute, (int *, int, CuFunction)) \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, CuFunction, int, size_t)) \
     F(cuLaunchKernel, (CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                        unsigned, CuStream, void **, void **)) \
     F(cuStreamCreate, (CuStream *, unsigned)) \
@@ -71,6 +80,7 @@ enum {
     F(cuEventCreate, (CuEvent *, unsigned)) \
     F(cuEventDestroy_v2, (CuEvent)) \
     F(cuEventRecord, (CuEvent, CuStream)) \
+    F(cuEventQuery, (CuEvent)) \
     F(cuEventElapsedTime, (float *, CuEvent, CuEvent)) \
     F(cuMemAlloc_v2, (CuAddress *, size_t)) \
     F(cuMemFree_v2, (CuAddress)) \

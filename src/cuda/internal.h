@@ -10,24 +10,69 @@
 #include "nvptx/nvptx.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+enum { CUDA_STAGED = 64 << 10 }; /* bytes of pageable memory that a copy takes at once */
 
 /* Memory of the program's and what kernels have in its place: it is copied before and after those
  * that are bound to it. */
-typedef struct CudaMirror CudaMirror;
-struct CudaMirror {
+typedef struct CudaMirror {
     void *host;
     CuAddress address;
     uint64_t size;
     bool registered; /* its pages stay where they are, so that copies need no help of the host */
-    CudaMirror *next, *previous;
+} CudaMirror;
+
+/* Host memory that the GPU reads a dispatch's arrays of descriptors from. */
+typedef struct CudaBlock CudaBlock;
+struct CudaBlock {
+    uint64_t *words;
+    CuAddress address;
+    uint64_t size; /* bytes */
+    CudaBlock *next;
 };
 
-/* A stream with what a dispatch needs beside it. */
-typedef struct CudaLane CudaLane;
-struct CudaLane {
-    CuStream stream;
+/* Two events that times are taken by. */
+typedef struct CudaTimes CudaTimes;
+struct CudaTimes {
     CuEvent start, end;
-    CudaLane *next;
+    CudaTimes *next;
+};
+
+typedef struct CudaKernel CudaKernel;
+
+/* A dispatch on a queue. It lives in the dispatch's own memory. */
+typedef struct CudaJob CudaJob;
+struct CudaJob {
+    const CudaKernel *kernel;
+    DeviceDispatch *x;
+    DiagSink *sink;
+    CudaTimes *times;  /* NULL: it ends with a later one */
+    CudaBlock *tables; /* or NULL */
+    CudaJob *next;
+};
+
+/* A mirror that a queue's dispatches use: it is copied in when the first of them comes and back,
+ * if one of them may have written it, when they have ended. */
+typedef struct CudaHeld {
+    CudaMirror *mirror;
+    bool written;
+} CudaHeld;
+
+/* A stream and what is on it. */
+typedef struct CudaQueue CudaQueue;
+struct CudaQueue {
+    CuStream stream;
+    pthread_mutex_t waiting; /* held by who waits: before `lock` */
+    pthread_mutex_t lock;    /* of all below */
+    CudaJob *first, **last;
+    uint32_t unmarked; /* dispatches behind the last one with times */
+    CudaHeld *held;
+    uint32_t n_held, room;
+    CudaTimes *times;  /* that no dispatch uses */
+    uint64_t start_ns; /* when the first of the dispatches that nobody has waited for came */
+    uint64_t end_ns;   /* of the last one that has ended, on the same clock */
+    CudaQueue *next;   /* of those that nobody uses */
 };
 
 typedef struct Cuda {
@@ -37,22 +82,25 @@ typedef struct Cuda {
     CuContext context; /* NULL: there is no GPU, and kernels are only compiled */
     char name[128], target[16];
     const char *isa;
-    int shared_bytes; /* that a block can have */
-    pthread_mutex_t lock;
-    CudaMirror *mirrors; /* under the lock, as the next three */
-    CudaLane *lanes;     /* that nobody uses */
-    bool lost;           /* a kernel's fault has ended the context */
+    int shared_bytes;     /* that a block can have */
+    atomic_bool lost;     /* a kernel's fault has ended the context */
+    pthread_mutex_t lock; /* of all below */
+    CudaMirror **mirrors; /* by address */
+    uint32_t n_mirrors, room;
+    CudaQueue *queues; /* that nobody uses */
+    CudaBlock *blocks; /* the same */
 } Cuda;
 
-typedef struct CudaKernel {
+struct CudaKernel {
     DeviceKernel base;
     NvptxKernel *code;
     CuModule module;
     CuFunction function;
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     bool by_address;               /* it may reach any memory, by its address */
+    int most_threads;              /* of a workgroup */
     DeviceSlot slots[];            /* of a shader, in the order of code->slots */
-} CudaKernel;
+};
 
 /* device.c */
 /* Makes the context the thread's current one; false after reporting: there is none, or it is lost.
@@ -62,8 +110,6 @@ void cuda_leave(Cuda *c);
 /* Whether a call succeeded; says which did not. */
 bool cuda_good(Cuda *c, CuResult r, const char *what, DiagSink *sink);
 HeddleResult cuda_result(CuResult r); /* which kind of error */
-CudaLane *cuda_take_lane(Cuda *c, DiagSink *sink);
-void cuda_give_lane(Cuda *c, CudaLane *lane);
 
 /* memory.c: DeviceOps' functions */
 bool cuda_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
@@ -79,7 +125,31 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
                           DiagSink *sink);
 void cuda_release(DeviceKernel *k);
 
-/* dispatch.c */
+/* The mirror that has the address, or NULL. */
+CudaMirror *cuda_mirror_at(Cuda *c, CuAddress address);
+CudaBlock *cuda_take_block(Cuda *c, uint64_t size, DiagSink *sink);
+void cuda_give_block(Cuda *c, CudaBlock *b);
+void cuda_free_blocks(Cuda *c);
+
+/* dispatch.c: in the context, with the queue locked */
+/* Memory for a dispatch, from `scratch`. */
+typedef struct CudaLaunch CudaLaunch;
+CudaLaunch *cuda_new_launch(Cuda *c, DeviceDispatch *x, Arena *scratch, DiagSink *sink);
+CudaJob *cuda_job_of(CudaLaunch *l);
+/* Puts its copies and kernels on the stream. */
+bool cuda_launch(CudaLaunch *l, CudaQueue *q);
+
+/* queue.c */
+CudaQueue *cuda_take_queue(Cuda *c, DiagSink *sink);
+void cuda_give_queue(Cuda *c, CudaQueue *q);
+void cuda_free_queues(Cuda *c);
+/* Waits for all that is on the stream. */
+bool cuda_settle(Cuda *c, CudaQueue *q, DiagSink *sink);
+HeddleResult cuda_queue_open(DeviceBase *d, void **out, DiagSink *sink);
+void cuda_queue_close(DeviceBase *d, void *queue);
+HeddleResult cuda_submit(DeviceBase *d, void *queue, DeviceDispatch *x, Arena *scratch,
+                         DiagSink *sink);
+void cuda_wait(DeviceBase *d, void *queue);
 HeddleResult cuda_dispatch(DeviceBase *d, DeviceDispatch *x, Arena *scratch, DiagSink *sink);
 
 #endif

@@ -21,7 +21,8 @@ static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *h
         k->slots[i] = (DeviceSlot){ .set = s->set,
                                     .binding = s->binding,
                                     .count = s->count,
-                                    .kind = DEVICE_SLOT_BUFFER };
+                                    .kind = DEVICE_SLOT_BUFFER,
+                                    .written = s->written };
     }
     k->base = (DeviceKernel){
         .device = &c->base,
@@ -38,6 +39,34 @@ static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *h
     return k;
 }
 
+/* What the driver's compiler made of it. */
+static CuResult ask_facts(Cuda *c, CudaKernel *k)
+{
+    const CudaDriver *d = c->driver;
+    const uint32_t *n = k->base.local_size;
+    int registers = 0, bytes = 0, groups = 0;
+    CuResult r = d->cuFuncGetAttribute(&k->most_threads, CU_FUNC_MOST_THREADS, k->function);
+    r = r ? r : d->cuFuncGetAttribute(&registers, CU_FUNC_REGISTERS, k->function);
+    r = r ? r : d->cuFuncGetAttribute(&bytes, CU_FUNC_LOCAL_BYTES, k->function);
+    if (!r && n[0])
+        r = d->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &groups, k->function, (int)(n[0] * n[1] * n[2]), k->base.shared_bytes);
+    k->base.registers = (uint32_t)registers;
+    k->base.private_bytes = (uint32_t)bytes;
+    k->base.resident_groups = (uint32_t)groups;
+    return r;
+}
+
+/* The sizes of workgroup memory that OpenCL's arguments ask for are known later. */
+static CuResult load_function(Cuda *c, CudaKernel *k)
+{
+    const CudaDriver *d = c->driver;
+    CuResult r = d->cuModuleGetFunction(&k->function, k->module, NVPTX_KERNEL_NAME);
+    if (!r && (k->arguments || k->code->shared_bytes > 48 << 10))
+        r = d->cuFuncSetAttribute(k->function, CU_FUNC_SHARED_BYTES, c->shared_bytes);
+    return r ? r : ask_facts(c, k);
+}
+
 static HeddleResult load(Cuda *c, CudaKernel *k, DiagSink *sink)
 {
     char log[4096] = "";
@@ -48,15 +77,16 @@ static HeddleResult load(Cuda *c, CudaKernel *k, DiagSink *sink)
     if (!cuda_enter(c, sink))
         return HEDDLE_ERROR_RUN;
     CuResult r = c->driver->cuModuleLoadDataEx(&k->module, k->code->ptx, 2, options, values);
-    if (!r)
-        r = c->driver->cuModuleGetFunction(&k->function, k->module, NVPTX_KERNEL_NAME);
-    if (!r && k->code->shared_bytes > 48 << 10)
-        r = c->driver->cuFuncSetAttribute(k->function, CU_FUNC_SHARED_BYTES, c->shared_bytes);
+    r = r ? r : load_function(c, k);
     cuda_leave(c);
     if (cuda_good(c, r, "loading the kernel", sink))
         return HEDDLE_OK;
     if (log[0])
         diag(sink, DIAG_NOTE, NULL, NULL, "NVIDIA's driver says: %s", log);
+    if (r == CU_ERROR_UNSUPPORTED_PTX_VERSION)
+        diag(sink, DIAG_NOTE, NULL, NULL,
+             "NVIDIA's driver here is of CUDA %d.%d, which is too old for PTX for %s",
+             c->driver->version / 1000, c->driver->version % 1000 / 10, c->isa);
     return cuda_result(r);
 }
 

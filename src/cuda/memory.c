@@ -13,24 +13,17 @@ static bool silently_enter(Cuda *c)
     return cuda_enter(c, &nobody);
 }
 
-static bool wait_for(Cuda *c, CudaLane *l)
-{
-    CuResult r;
-    while ((r = c->driver->cuStreamQuery(l->stream)) == CU_ERROR_NOT_READY)
-        ;
-    return !r;
-}
-
 /* Device memory, of zeros. */
 static bool new_memory(Cuda *c, uint64_t size, CuAddress *out)
 {
     DiagSink nobody = { 0 };
     if (c->driver->cuMemAlloc_v2(out, size))
         return false;
-    CudaLane *l = cuda_take_lane(c, &nobody);
-    bool good = l && !c->driver->cuMemsetD8Async(*out, 0, size, l->stream) && wait_for(c, l);
-    if (l)
-        cuda_give_lane(c, l);
+    CudaQueue *q = cuda_take_queue(c, &nobody);
+    bool good =
+        q && !c->driver->cuMemsetD8Async(*out, 0, size, q->stream) && cuda_settle(c, q, &nobody);
+    if (q)
+        cuda_give_queue(c, q);
     if (!good)
         c->driver->cuMemFree_v2(*out);
     return good;
@@ -59,6 +52,71 @@ bool cuda_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceM
     return good;
 }
 
+/* ---- mirrors --------------------------------------------------------------------------------- */
+
+/* How many begin at or before the address: under the lock. */
+static uint32_t mirrors_up_to(const Cuda *c, CuAddress address)
+{
+    uint32_t low = 0, high = c->n_mirrors;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (c->mirrors[middle]->address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+CudaMirror *cuda_mirror_at(Cuda *c, CuAddress address)
+{
+    pthread_mutex_lock(&c->lock);
+    uint32_t n = mirrors_up_to(c, address);
+    CudaMirror *m = n ? c->mirrors[n - 1] : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return m && address - m->address < m->size ? m : NULL;
+}
+
+static bool keep_mirror(Cuda *c, CudaMirror *m)
+{
+    pthread_mutex_lock(&c->lock);
+    if (c->n_mirrors == c->room) {
+        uint32_t room = MAX(2 * c->room, 16);
+        CudaMirror **more = realloc(c->mirrors, room * sizeof *more);
+        c->mirrors = more ? more : c->mirrors;
+        c->room = more ? room : c->room;
+    }
+    bool fine = c->n_mirrors < c->room;
+    if (fine) {
+        uint32_t at = mirrors_up_to(c, m->address);
+        memmove(c->mirrors + at + 1, c->mirrors + at, (c->n_mirrors - at) * sizeof *c->mirrors);
+        c->mirrors[at] = m;
+        c->n_mirrors++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return fine;
+}
+
+static void forget_mirror(Cuda *c, const CudaMirror *m)
+{
+    pthread_mutex_lock(&c->lock);
+    uint32_t n = mirrors_up_to(c, m->address);
+    memmove(c->mirrors + n - 1, c->mirrors + n, (c->n_mirrors - n) * sizeof *c->mirrors);
+    c->n_mirrors--;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void free_mirror(Cuda *c, CudaMirror *m)
+{
+    if (silently_enter(c)) {
+        if (m->registered)
+            c->driver->cuMemHostUnregister(m->host);
+        c->driver->cuMemFree_v2(m->address);
+        cuda_leave(c);
+    }
+    free(m);
+}
+
 bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
 {
     enum { WORTH_REGISTERING = 1 << 20 }; /* it takes as long as copying about as much */
@@ -77,45 +135,91 @@ bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
         free(m);
         return false;
     }
-    pthread_mutex_lock(&c->lock);
-    m->next = c->mirrors;
-    if (m->next)
-        m->next->previous = m;
-    c->mirrors = m;
-    pthread_mutex_unlock(&c->lock);
+    if (!keep_mirror(c, m)) {
+        free_mirror(c, m);
+        return false;
+    }
     *out = (DeviceMemory){ .address = m->address, .size = size, .host = data, .own = m };
     return true;
-}
-
-static void forget_mirror(Cuda *c, CudaMirror *m)
-{
-    pthread_mutex_lock(&c->lock);
-    if (m->previous)
-        m->previous->next = m->next;
-    else
-        c->mirrors = m->next;
-    if (m->next)
-        m->next->previous = m->previous;
-    pthread_mutex_unlock(&c->lock);
 }
 
 void cuda_free(DeviceBase *d, DeviceMemory *memory)
 {
     Cuda *c = (Cuda *)d;
-    CudaMirror *m = memory->own;
-    if (m)
-        forget_mirror(c, m);
-    if (silently_enter(c)) {
-        if (m && m->registered)
-            c->driver->cuMemHostUnregister(m->host);
-        if (m || !memory->host)
-            c->driver->cuMemFree_v2(memory->address);
-        else
-            c->driver->cuMemFreeHost(memory->host);
+    if (memory->own) {
+        forget_mirror(c, memory->own);
+        free_mirror(c, memory->own);
+        return;
+    }
+    if (!silently_enter(c))
+        return;
+    if (memory->host)
+        c->driver->cuMemFreeHost(memory->host);
+    else
+        c->driver->cuMemFree_v2(memory->address);
+    cuda_leave(c);
+}
+
+/* ---- blocks of descriptors ------------------------------------------------------------------- */
+
+static void free_block(Cuda *c, CudaBlock *b)
+{
+    if (b->words && silently_enter(c)) {
+        c->driver->cuMemFreeHost(b->words);
         cuda_leave(c);
     }
-    free(m);
+    free(b);
 }
+
+static CudaBlock *new_block(Cuda *c, uint64_t size, DiagSink *sink)
+{
+    const CudaDriver *d = c->driver;
+    CudaBlock *b = calloc(1, sizeof *b);
+    if (!b) {
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return NULL;
+    }
+    b->size = align_up(size, 4096);
+    if (cuda_good(c, d->cuMemHostAlloc((void **)&b->words, b->size, CU_HOST_PORTABLE_MAPPED),
+                  "memory for descriptors", sink) &&
+        cuda_good(c, d->cuMemHostGetDevicePointer_v2(&b->address, b->words, 0),
+                  "memory for descriptors", sink))
+        return b;
+    free_block(c, b);
+    return NULL;
+}
+
+CudaBlock *cuda_take_block(Cuda *c, uint64_t size, DiagSink *sink)
+{
+    pthread_mutex_lock(&c->lock);
+    CudaBlock **at = &c->blocks;
+    while (*at && (*at)->size < size)
+        at = &(*at)->next;
+    CudaBlock *b = *at;
+    if (b)
+        *at = b->next;
+    pthread_mutex_unlock(&c->lock);
+    return b ? b : new_block(c, size, sink);
+}
+
+void cuda_give_block(Cuda *c, CudaBlock *b)
+{
+    pthread_mutex_lock(&c->lock);
+    b->next = c->blocks;
+    c->blocks = b;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void cuda_free_blocks(Cuda *c)
+{
+    for (CudaBlock *b = c->blocks, *next; b; b = next) {
+        next = b->next;
+        free_block(c, b);
+    }
+    c->blocks = NULL;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* to NULL: from `from` to the GPU. */
 static HeddleResult copy(Cuda *c, CuAddress at, void *to, const void *from, uint64_t size,
@@ -123,13 +227,13 @@ static HeddleResult copy(Cuda *c, CuAddress at, void *to, const void *from, uint
 {
     if (!cuda_enter(c, sink))
         return HEDDLE_ERROR_RUN;
-    CudaLane *l = cuda_take_lane(c, sink);
-    CuResult r = !l   ? CU_ERROR_OUT_OF_MEMORY
-                 : to ? c->driver->cuMemcpyDtoHAsync_v2(to, at, size, l->stream)
-                      : c->driver->cuMemcpyHtoDAsync_v2(at, from, size, l->stream);
-    bool good = l && cuda_good(c, r, "copying memory", sink) && wait_for(c, l);
-    if (l)
-        cuda_give_lane(c, l);
+    CudaQueue *q = cuda_take_queue(c, sink);
+    CuResult r = !q   ? CU_SUCCESS
+                 : to ? c->driver->cuMemcpyDtoHAsync_v2(to, at, size, q->stream)
+                      : c->driver->cuMemcpyHtoDAsync_v2(at, from, size, q->stream);
+    bool good = q && cuda_good(c, r, "copying memory", sink) && cuda_settle(c, q, sink);
+    if (q)
+        cuda_give_queue(c, q);
     cuda_leave(c);
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }

@@ -124,7 +124,10 @@ typedef struct DeviceKernel {
     uint64_t push_bytes;    /* of push constants that it may read */
     const void *text;       /* what DeviceCompile.emit asked for; NULL: nothing */
     size_t text_size;
-    size_t cost;                     /* bytes that keeping it takes, about */
+    size_t cost; /* bytes that keeping it takes, about */
+    /* of machines whose processors say so; else 0: of an invocation, and how many workgroups of
+     * local_size a processor runs at once */
+    uint32_t registers, private_bytes, resident_groups;
     const HeddleLowering *lowerings; /* instructions that the machine does not have */
     uint32_t n_lowerings;
 } DeviceKernel;
@@ -171,6 +174,7 @@ typedef enum DeviceStat {
     DEVICE_STAT_BYTES_MOVED, /* between layouts, in registers or private memory */
     DEVICE_STAT_PANELS_PACKED,
     DEVICE_STAT_PANELS_SHARED,
+    DEVICE_STAT_BYTES_COPIED, /* between the program's memory and the device's */
     DEVICE_N_STATS
 } DeviceStat;
 
@@ -200,6 +204,7 @@ typedef struct DeviceDispatch {
      * workgroups are smaller: see device_region */
     uint32_t local_size[3], global_size[3], global_offset[3];
     uint32_t max_threads; /* 0 = all of the device */
+    bool untimed;         /* start_ns and end_ns are of no interest */
     int interleave;       /* HeddleDispatch's */
     uint64_t seed, budget;
     /* printf: one call at a time; the text and its arguments are print_words'. NULL: not shown */

@@ -332,7 +332,8 @@ HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report
                          .end = 1e-9 * (double)x->end_ns,
                          .stats = stats_of(x->stats),
                          .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
-                         .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED] };
+                         .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED],
+                         .bytes_copied = x->stats[DEVICE_STAT_BYTES_COPIED] };
     if (result && x->fault.address)
         note_neighbour(r);
     sized_write(&sized_report, report, &all, log);
@@ -348,6 +349,7 @@ HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatc
     if (!sized_check(&sized_report, report, log))
         return HEDDLE_ERROR_ARGUMENT;
     HeddleResult result = run_prepare(&r, kernel, dispatch, log);
+    r.x.untimed = !report;
     if (!result)
         result = run_report(&r, run_execute(&r, log), report, log);
     run_free(&r);

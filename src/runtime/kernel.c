@@ -215,6 +215,9 @@ static HeddleResult compile_for_device(Build *b)
     info->subgroup_size = k->code->subgroup_size;
     memcpy(info->local_size, k->code->local_size, sizeof info->local_size);
     info->shared_size = k->code->shared_bytes;
+    info->registers = k->code->registers;
+    info->private_size = k->code->private_bytes;
+    info->resident_groups = k->code->resident_groups;
     return HEDDLE_OK;
 }
 

@@ -136,6 +136,7 @@ HeddleResult heddle_queue_submit(HeddleQueue *queue, HeddleKernel *kernel,
     s->log = own;
     s->report = report;
     HeddleResult r = run_prepare(&s->run, kernel, dispatch, log);
+    s->run.x.untimed = !report;
     if (!r)
         r = submit(queue, s, log);
     if (r)

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The host's side of the device cuda, on a driver that is none (mock.h): what is copied and when,
+ * queues, times, stored kernels, and all that can go wrong.
+ */
+#include "base/test.h"
+
+#include "cuda/driver.h"
+#include "mock.h"
+#include "nvptx/nvptx.h"
+
+#include <dlfcn.h>
+#include <heddle/heddle.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Adds 1 to the first element for each workgroup; on the mock, `count` does. */
+static const char text[] = "#version 450\n"
+                           "layout(local_size_x = 32) in;\n"
+                           "layout(set = 0, binding = 0) buffer A { uint a[]; };\n"
+                           "layout(set = 0, binding = 1) readonly buffer B { uint b[]; };\n"
+                           "void main() { atomicAdd(a[0], b[0]); }\n";
+
+/* A buffer of an array of them is reached through a table. */
+static const char text_array[] = "#version 450\n"
+                                 "layout(local_size_x = 32) in;\n"
+                                 "layout(set = 0, binding = 0) buffer A { uint a[]; } x[2];\n"
+                                 "layout(push_constant) uniform P { uint n; };\n"
+                                 "void main() { x[n].a[0] = n; }\n";
+
+static MockCuda *mock(void)
+{
+    return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "mock_cuda");
+}
+
+static void reset(void)
+{
+    void (*f)(void);
+    *(void **)&f = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "mock_reset");
+    f();
+}
+
+static void count(const void *parameters, const unsigned groups[3], const unsigned size[3])
+{
+    const NvptxEnv *e = parameters;
+    uint32_t *a = (uint32_t *)(uintptr_t)e->own[0].address;
+    const uint32_t *b = (const uint32_t *)(uintptr_t)e->own[1].address;
+    (void)size;
+    *a += groups[0] * *b;
+}
+
+typedef struct Fixture {
+    MockCuda *mock;
+    HeddleLog *log;
+    HeddleDevice *device;
+    HeddleModule *module;
+    HeddleKernel *kernel;
+    HeddleBuffer *a, *b;
+    HeddleBinding bindings[2];
+} Fixture;
+
+static bool make(Fixture *f, const char *source)
+{
+    HeddleDeviceOptions o = { .kind = HEDDLE_DEVICE_CUDA };
+    return !heddle_module_new(source, strlen(source), "k.comp", NULL, &f->module, f->log) &&
+           !heddle_device_new(&o, &f->device, f->log) &&
+           !heddle_kernel_new(f->device, f->module, NULL, &f->kernel, f->log);
+}
+
+static Fixture fixture(const char *source)
+{
+    reset();
+    Fixture f = { .mock = mock(), .log = heddle_log_new(NULL, NULL) };
+    CHECK(make(&f, source));
+    f.mock->kernel = count;
+    return f;
+}
+
+static bool with_buffers(Fixture *f, HeddleBuffer *a, HeddleBuffer *b)
+{
+    f->a = a;
+    f->b = b;
+    f->bindings[0] = (HeddleBinding){ .binding = 0, .buffer = a };
+    f->bindings[1] = (HeddleBinding){ .binding = 1, .buffer = b };
+    return a && b;
+}
+
+static HeddleBuffer *on_device(Fixture *f, uint64_t size, uint32_t first)
+{
+    HeddleBuffer *b = NULL;
+    if (!heddle_buffer_new_placed(f->device, size, HEDDLE_PLACEMENT_DEVICE, &b, f->log))
+        heddle_buffer_write(b, 0, &first, sizeof first, f->log);
+    return b;
+}
+
+static HeddleBuffer *wrapped(Fixture *f, void *data, uint64_t size)
+{
+    HeddleBuffer *b = NULL;
+    heddle_buffer_wrap(f->device, data, size, &b, f->log);
+    return b;
+}
+
+static HeddleDispatch dispatch_of(const Fixture *f, uint32_t groups)
+{
+    return (HeddleDispatch){ .groups = { groups, 1, 1 }, .bindings = f->bindings, .n_bindings = 2 };
+}
+
+static uint32_t first_of(Fixture *f)
+{
+    uint32_t x = UINT32_MAX;
+    heddle_buffer_read(f->a, 0, &x, sizeof x, f->log);
+    return x;
+}
+
+static void let_go(Fixture *f)
+{
+    heddle_buffer_free(f->a);
+    heddle_buffer_free(f->b);
+    heddle_kernel_free(f->kernel);
+    heddle_module_free(f->module);
+    heddle_device_free(f->device);
+    heddle_log_free(f->log);
+}
+
+static void fixture_free(Fixture *f)
+{
+    let_go(f);
+    CHECK_EQ_U64(f->mock->live, 0);
+    CHECK_EQ_U64(f->mock->blocked, 0);
+    reset();
+}
+
+/* The newest error. */
+static const char *said(const Fixture *f)
+{
+    for (size_t n = heddle_log_count(f->log); n--;)
+        if (heddle_log_get(f->log, n)->severity == HEDDLE_ERROR)
+            return heddle_log_get(f->log, n)->text;
+    return "";
+}
+
+/* ---- no driver, no GPU ----------------------------------------------------------------------- */
+
+/* What opening the device says in a process of its own, since the driver is opened once. */
+static void refused(void (*prepare)(MockCuda *m), const char *why)
+{
+    char line[512] = "";
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        HeddleDevice *d;
+        HeddleLog *log = heddle_log_new(NULL, NULL);
+        HeddleDeviceOptions o = { .kind = HEDDLE_DEVICE_CUDA };
+        prepare(mock());
+        const char *text =
+            heddle_device_new(&o, &d, log) ? heddle_log_get(log, 0)->text : "no error";
+        _exit(write(ends[1], text, strlen(text)) < 0);
+    }
+    close(ends[1]);
+    ssize_t n = read(ends[0], line, sizeof line - 1);
+    line[MAX(n, 0)] = 0;
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    CHECK_CONTAINS(line, why);
+}
+
+static void no_gpu(MockCuda *m) { m->devices = 0; }
+static void no_start(MockCuda *m) { m->fail = "cuInit"; }
+static void old_gpu(MockCuda *m)
+{
+    m->major = 7;
+    m->minor = 5;
+}
+static void no_context(MockCuda *m) { m->fail = "cuDevicePrimaryCtxRetain"; }
+
+/* The first test, as it has to be. */
+TEST(a_driver_without_a_gpu_says_what_is_missing)
+{
+    refused(no_gpu, "NVIDIA's driver is there, but no GPU");
+    refused(no_start, "NVIDIA's driver does not start: CUDA_ERROR_OUT_OF_MEMORY");
+    refused(old_gpu, "compute capability 7.5: heddle needs 8.0 or later");
+    refused(no_context, "making the GPU's context: out of memory");
+}
+
+/* ---- dispatches ------------------------------------------------------------------------------ */
+
+TEST(memory_of_the_device_is_not_copied)
+{
+    Fixture f = fixture(text);
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    f.mock->in = f.mock->out = 0;
+    HeddleDispatch d = dispatch_of(&f, 7);
+    HeddleReport report = { .struct_size = sizeof report };
+    CHECK(heddle_dispatch(f.kernel, &d, &report, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->in + f.mock->out, 0);
+    CHECK_EQ_U64(report.bytes_copied, 0);
+    CHECK_EQ_U64(first_of(&f), 5 + 7 * 3);
+    CHECK_NEAR(report.seconds, 11e-6, 1e-9); /* the mock's clock, by a launch and an event */
+    fixture_free(&f);
+}
+
+TEST(wrapped_memory_comes_back_where_it_was_written)
+{
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t a[1 << 20], b[1 << 10]; /* one of them is worth registering */
+    a[0] = 1, b[0] = 2;
+    REQUIRE(with_buffers(&f, wrapped(&f, a, sizeof a), wrapped(&f, b, sizeof b)));
+    HeddleDispatch d = dispatch_of(&f, 4);
+    HeddleReport report = { .struct_size = sizeof report };
+    CHECK(heddle_dispatch(f.kernel, &d, &report, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->in, sizeof a + sizeof b);
+    CHECK_EQ_U64(f.mock->out, sizeof a);
+    CHECK_EQ_U64(report.bytes_copied, 2 * sizeof a + sizeof b);
+    CHECK_EQ_U64(a[0], 9);
+    b[0] = 10;
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(a[0], 49);
+    fixture_free(&f);
+}
+
+TEST(many_wrapped_buffers_are_told_apart)
+{
+    enum { N = 40 };
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t data[N][64];
+    HeddleBuffer *buffers[N];
+    for (uint32_t k = 0; k < N; k++)
+        buffers[k] = wrapped(&f, data[k], sizeof data[k]);
+    for (uint32_t k = 0; k + 1 < N; k++) {
+        REQUIRE(with_buffers(&f, buffers[k], buffers[N - 1]));
+        data[N - 1][0] = k;
+        HeddleDispatch d = dispatch_of(&f, 1);
+        f.mock->in = 0;
+        CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+        CHECK_EQ_U64(f.mock->in, 2 * sizeof data[0]);
+    }
+    for (uint32_t k = 0; k < N; k++) {
+        CHECK_EQ_U64(data[k][0], MIN(k, N - 2));
+        heddle_buffer_free(buffers[(k * 7) % N]);
+    }
+    f.a = f.b = NULL;
+    fixture_free(&f);
+}
+
+TEST(arrays_of_buffers_are_tables_that_are_used_again)
+{
+    Fixture f = fixture(text_array);
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    f.bindings[1] = (HeddleBinding){ .index = 1, .buffer = f.b };
+    f.mock->kernel = NULL;
+    uint32_t push[4] = { 1 };
+    HeddleDispatch d = dispatch_of(&f, 4);
+    d.push = push;
+    d.push_size = sizeof push[0];
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    int live = f.mock->live;
+    for (int k = 0; k < 10; k++)
+        CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->live, live);
+    fixture_free(&f);
+}
+
+TEST(a_short_wait_asks_a_long_one_sleeps)
+{
+    Fixture f = fixture(text);
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    HeddleDispatch d = dispatch_of(&f, 1);
+    f.mock->questions = 0;
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->questions, 1);
+    clock_t before = clock();
+    f.mock->hang = true;
+    setenv("HEDDLE_GPU_TIMEOUT", "0.3", 1);
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_ERROR_RUN);
+    unsetenv("HEDDLE_GPU_TIMEOUT");
+    CHECK((double)(clock() - before) / CLOCKS_PER_SEC < 0.1);
+    let_go(&f);
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+TEST(a_queue_runs_in_order_and_copies_once)
+{
+    enum { N = 20 };
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t a[64], b[64];
+    HeddleQueue *q;
+    HeddleReport reports[N] = { 0 };
+    a[0] = 0, b[0] = 1;
+    REQUIRE(with_buffers(&f, wrapped(&f, a, sizeof a), wrapped(&f, b, sizeof b)));
+    REQUIRE(heddle_queue_new(f.device, &q, f.log) == HEDDLE_OK);
+    for (uint32_t k = 0; k < N; k++) {
+        HeddleDispatch d = dispatch_of(&f, k);
+        CHECK(heddle_queue_submit(q, f.kernel, &d, k % 3 ? &reports[k] : NULL, f.log) == HEDDLE_OK);
+    }
+    CHECK_EQ_U64(a[0], 0);
+    CHECK_EQ_U64(f.mock->launches, 0);
+    CHECK(heddle_queue_wait(q, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(a[0], N * (N - 1) / 2 + 1); /* 0 groups are 1 */
+    CHECK_EQ_U64(f.mock->in, sizeof a + sizeof b);
+    CHECK_EQ_U64(f.mock->out, sizeof a);
+    double end = 0;
+    for (uint32_t k = 0; k < N; k++) {
+        if (k % 3 == 0)
+            continue;
+        CHECK_NEAR(reports[k].seconds, 11e-6, 1e-9);
+        CHECK(reports[k].start >= end);
+        end = reports[k].end;
+    }
+    b[0] = 100; /* it is the program's again */
+    HeddleDispatch d = dispatch_of(&f, 1);
+    CHECK(heddle_queue_submit(q, f.kernel, &d, &reports[0], f.log) == HEDDLE_OK);
+    CHECK(heddle_queue_wait(q, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(a[0], N * (N - 1) / 2 + 101);
+    CHECK(reports[0].start >= end);
+    heddle_queue_free(q);
+    fixture_free(&f);
+}
+
+TEST(a_submission_that_fails_leaves_the_others)
+{
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t a[64], b[64];
+    HeddleQueue *q;
+    a[0] = 0, b[0] = 1;
+    REQUIRE(with_buffers(&f, wrapped(&f, a, sizeof a), wrapped(&f, b, sizeof b)));
+    REQUIRE(heddle_queue_new(f.device, &q, f.log) == HEDDLE_OK);
+    HeddleDispatch d = dispatch_of(&f, 1);
+    f.mock->fail = "cuLaunchKernel";
+    CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_ERROR_RUN);
+    CHECK_CONTAINS(said(&f), "launching the kernel: out of memory");
+    f.mock->fail = NULL;
+    b[0] = 2; /* nothing uses it */
+    CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    f.mock->fail = "cuLaunchKernel";
+    CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_ERROR_RUN);
+    f.mock->fail = NULL;
+    CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK(heddle_queue_wait(q, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(a[0], 4);
+    heddle_queue_free(q);
+    fixture_free(&f);
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+TEST(a_fault_ends_the_device_and_all_behind_it)
+{
+    Fixture f = fixture(text);
+    HeddleQueue *q;
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    REQUIRE(heddle_queue_new(f.device, &q, f.log) == HEDDLE_OK);
+    HeddleDispatch d = dispatch_of(&f, 1);
+    HeddleReport report = { 0 };
+    for (int k = 0; k < 3; k++)
+        CHECK(heddle_queue_submit(q, f.kernel, &d, &report, f.log) == HEDDLE_OK);
+    f.mock->fault = CU_ERROR_ILLEGAL_ADDRESS;
+    CHECK(heddle_queue_wait(q, f.log) == HEDDLE_ERROR_RUN);
+    CHECK_EQ_U64(heddle_log_count(f.log), 3);
+    CHECK_CONTAINS(heddle_log_get(f.log, 0)->text, "the kernel ended the GPU's context");
+    CHECK_CONTAINS(heddle_log_get(f.log, 2)->text, "lost to a kernel before this one");
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_ERROR_RUN);
+    CHECK_CONTAINS(said(&f), "lost to an earlier fault");
+    uint32_t x;
+    CHECK(heddle_buffer_read(f.a, 0, &x, 4, f.log) == HEDDLE_ERROR_RUN);
+    heddle_queue_free(q);
+    let_go(&f);
+}
+
+/* Wrapped memory is what the driver would wait for the kernel with. */
+TEST(a_kernel_without_an_end_is_given_up)
+{
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t a[1 << 16], b[64];
+    HeddleQueue *q;
+    REQUIRE(with_buffers(&f, wrapped(&f, a, sizeof a), wrapped(&f, b, sizeof b)));
+    REQUIRE(heddle_queue_new(f.device, &q, f.log) == HEDDLE_OK);
+    setenv("HEDDLE_GPU_TIMEOUT", "0.05", 1);
+    f.mock->hang = true;
+    HeddleDispatch d = dispatch_of(&f, 1);
+    for (int k = 0; k < 3; k++)
+        CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK(heddle_queue_wait(q, f.log) == HEDDLE_ERROR_RUN);
+    CHECK_CONTAINS(heddle_log_get(f.log, 0)->text, "has not ended after 0.05 s");
+    CHECK_EQ_U64(f.mock->blocked, 0);
+    unsetenv("HEDDLE_GPU_TIMEOUT");
+    heddle_queue_free(q);
+    let_go(&f);
+    CHECK_EQ_U64(mock()->blocked, 0);
+}
+
+TEST(there_is_no_more_memory)
+{
+    Fixture f = fixture(text);
+    HeddleBuffer *b;
+    f.mock->memory = 1 << 20;
+    CHECK(heddle_buffer_new_placed(f.device, 2 << 20, HEDDLE_PLACEMENT_DEVICE, &b, f.log) ==
+          HEDDLE_ERROR_MEMORY);
+    fixture_free(&f);
+}
+
+TEST(a_driver_too_old_for_the_ptx_says_so)
+{
+    reset();
+    Fixture f = { .mock = mock(), .log = heddle_log_new(NULL, NULL) };
+    f.mock->fail = "cuModuleLoadDataEx";
+    f.mock->fail_with = CU_ERROR_UNSUPPORTED_PTX_VERSION;
+    strcpy(f.mock->log, "ptxas: version 9.9");
+    CHECK(!make(&f, text));
+    size_t n = heddle_log_count(f.log);
+    REQUIRE(n >= 2);
+    CHECK_CONTAINS(heddle_log_get(f.log, n - 2)->text, "ptxas: version 9.9");
+    CHECK_CONTAINS(heddle_log_get(f.log, n - 1)->text, "of CUDA 12.8, which is too old");
+    fixture_free(&f);
+}
+
+/* ---- any function may fail ------------------------------------------------------------------- */
+
+static bool submit_some(Fixture *f)
+{
+    HeddleQueue *q;
+    HeddleReport reports[3] = { 0 };
+    bool fine = true;
+    if (heddle_queue_new(f->device, &q, f->log))
+        return false;
+    for (uint32_t k = 0; k < COUNT_OF(reports) && fine; k++) {
+        HeddleDispatch d = dispatch_of(f, 1);
+        fine = !heddle_queue_submit(q, f->kernel, &d, &reports[k], f->log);
+    }
+    fine &= !heddle_queue_wait(q, f->log);
+    heddle_queue_free(q);
+    return fine;
+}
+
+static bool session(Fixture *f)
+{
+    _Alignas(64) static uint32_t b[1 << 20];
+    f->mock->kernel = count;
+    b[0] = 3;
+    if (!make(f, text) || !with_buffers(f, on_device(f, 4096, 5), wrapped(f, b, sizeof b)))
+        return false;
+    HeddleDispatch d = dispatch_of(f, 1);
+    bool fine = !heddle_dispatch(f->kernel, &d, NULL, f->log) && submit_some(f);
+    return !fine || first_of(f) == 5 + 4 * 3;
+}
+
+static bool gives_back(const char *name)
+{
+    static const char *const parts[] = {
+        "Destroy", "Free", "Unload", "Release", "Unregister", "Pop"
+    };
+    for (uint32_t k = 0; k < COUNT_OF(parts); k++)
+        if (strstr(name, parts[k]))
+            return true;
+    return false;
+}
+
+static void session_with(const char *failing, int after)
+{
+    reset();
+    Fixture f = { .mock = mock(), .log = heddle_log_new(NULL, NULL) };
+    f.mock->fail = failing;
+    f.mock->fail_after = after;
+    if (!session(&f) && !said(&f)[0])
+        test_fail(__FILE__, __LINE__, "%s failed after %d, and nothing was said", failing, after);
+    /* no answer is an answer */
+    bool lost = strstr(failing, "Query") || strstr(failing, "Push");
+    f.mock->fail = NULL;
+    let_go(&f);
+    if (mock()->live && !lost)
+        test_fail(__FILE__, __LINE__, "%s failed after %d: %d objects are left", failing, after,
+                  mock()->live);
+    reset();
+}
+
+TEST(whatever_fails_is_said_and_nothing_is_left)
+{
+    static const char *const names[] = {
+#define NAME(name, parameters) #name,
+        CUDA_FUNCTIONS(NAME)
+#undef NAME
+    };
+    for (uint32_t k = 0; k < COUNT_OF(names); k++)
+        for (int after = 0; after < 8 && !gives_back(names[k]); after++)
+            session_with(names[k], after);
+}
