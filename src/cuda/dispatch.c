@@ -186,8 +186,12 @@ static bool launch(CudaLaunch *l, CudaQueue *q, const uint32_t groups[3], const 
 /* A box of workgroups, in as many launches as it takes. */
 static bool launch_box(CudaLaunch *l, CudaQueue *q, const DeviceRegion *box)
 {
-    const uint32_t *size = box->local_size[0] ? box->local_size : l->job.kernel->base.local_size;
+    const NvptxKernel *code = l->job.kernel->code;
+    const uint32_t *size = box->local_size[0] ? box->local_size : l->job.kernel->base.local_size,
+                   block[3] = { code->block_threads, 1, 1 };
     memcpy(l->env->local_size, size, sizeof l->env->local_size);
+    if (code->block_threads)
+        size = block;
     if (!fits(l, size))
         return false;
     for (uint32_t z = 0; z < box->groups[2]; z += MOST_GROUPS)
@@ -197,6 +201,10 @@ static bool launch_box(CudaLaunch *l, CudaQueue *q, const DeviceRegion *box)
             l->env->base_group[0] = box->first[0];
             l->env->base_group[1] = box->first[1] + y;
             l->env->base_group[2] = box->first[2] + z;
+            for (uint32_t k = 0; k < 3; k++) {
+                l->env->end_group[k] = l->env->base_group[k] + groups[k];
+                groups[k] = (groups[k] + code->fused[k] - 1) / code->fused[k];
+            }
             if (!launch(l, q, groups, size))
                 return false;
         }

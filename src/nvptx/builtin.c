@@ -3,7 +3,8 @@
  * Input variables of compute kernels, from special registers and what the launch passes. The
  * threads of a block are dealt to warps by their linear index, as invocations are to subgroups.
  */
-#include "nvptx/internal.h"
+#include "nvptx/fuse.h"
+#include "llvm/ir.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,15 +35,48 @@ static LV enqueued_size(Emit *e, uint32_t axis)
                                : field(e, offsetof(NvptxEnv, enqueued_size), axis);
 }
 
+/* Where workgroups are fused, may be behind the last one. */
+static LV unbounded_group(Emit *e, uint32_t axis)
+{
+    const NvptxFusion *f = threads_of(e)->fusion;
+    LV block = axis_register(e, "ctaid", axis);
+    if (f && (axis == f->row_axis || axis == f->column_axis)) {
+        bool rows = axis == f->row_axis;
+        LV warp = LLVMBuildLShr(e->b, threads_register(e, "tid.x"), u32(e, 5), "");
+        LV own = rows ? LLVMBuildUDiv(e->b, warp, u32(e, f->columns), "")
+                      : LLVMBuildURem(e->b, warp, u32(e, f->columns), "");
+        block = LLVMBuildMul(e->b, block, u32(e, rows ? f->rows : f->columns), "");
+        block = LLVMBuildAdd(e->b, block, own, "");
+    }
+    return LLVMBuildAdd(e->b, block, field(e, offsetof(NvptxEnv, base_group), axis), "");
+}
+
 static LV group_id(Emit *e, uint32_t axis)
 {
-    return LLVMBuildAdd(e->b, axis_register(e, "ctaid", axis),
-                        field(e, offsetof(NvptxEnv, base_group), axis), "");
+    LV own = unbounded_group(e, axis);
+    if (!threads_of(e)->fusion)
+        return own;
+    LV last = LLVMBuildSub(e->b, field(e, offsetof(NvptxEnv, end_group), axis), u32(e, 1), "");
+    return ir_binary(e->b, "llvm.umin", own, last);
+}
+
+LV threads_exists(Emit *e)
+{
+    LV r = NULL;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        LV end = field(e, offsetof(NvptxEnv, end_group), axis);
+        LV in = LLVMBuildICmp(e->b, LLVMIntULT, unbounded_group(e, axis), end, "");
+        r = r ? LLVMBuildAnd(e->b, r, in, "") : in;
+    }
+    return r;
 }
 
 static LV thread_id(Emit *e, uint32_t axis)
 {
-    return e->local_size[axis] == 1 ? u32(e, 0) : axis_register(e, "tid", axis);
+    if (e->local_size[axis] == 1)
+        return u32(e, 0);
+    LV id = axis_register(e, "tid", axis);
+    return threads_of(e)->fusion ? LLVMBuildAnd(e->b, id, u32(e, NVPTX_WARP - 1), "") : id;
 }
 
 /* The thread's number in its block. */
@@ -78,7 +112,7 @@ static LV square_id(Emit *e, uint32_t axis)
 
 static LV local_id(Emit *e, uint32_t axis)
 {
-    return e->entry->quads == SPV_QUADS_SQUARE ? square_id(e, axis) : axis_register(e, "tid", axis);
+    return e->entry->quads == SPV_QUADS_SQUARE ? square_id(e, axis) : thread_id(e, axis);
 }
 
 /* LocalInvocationIndex, by which subgroups are not dealt where quads are squares. */

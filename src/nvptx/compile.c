@@ -6,7 +6,7 @@
  * NvptxKernel. Running out of memory is a diagnostic.
  */
 #include "lower/lower.h"
-#include "nvptx/internal.h"
+#include "nvptx/fuse.h"
 
 #include <stdlib.h>
 
@@ -114,7 +114,8 @@ static bool prepare(Compilation *c, SpvModule *m)
     return fail(c, "its workgroups do not consist of quads (Vulkan, VUIDs 10151 and 10152)");
 }
 
-static bool lower(Compilation *c)
+/* Up to what decides whether workgroups are fused. */
+static bool open_module(Compilation *c)
 {
     SpvModule *m = spv_clone(&c->arena, c->source);
     if (!prepare(c, m))
@@ -130,10 +131,35 @@ static bool lower(Compilation *c)
     e->sink = c->sink;
     e->W = c->passes.subgroup_size;
     memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);
-    if (!threads_matrices(e))
-        return false;
     e->cfg = cfg_build(&c->arena, c->entry.function, c->sink);
-    if (!e->cfg)
+    return e->cfg;
+}
+
+static bool may_fuse(const Compilation *c)
+{
+    return !strcmp(c->isa, "sm_90a") && c->passes.optimise && has_matrices(c->source);
+}
+
+/* Loops of products stay as they were written if that is what fusing takes. */
+static bool open_fused(Compilation *c)
+{
+    PassOptions passes = c->passes;
+    c->passes.fuse_steps = 1;
+    c->passes.ahead = NULL;
+    bool opened = open_module(c);
+    c->passes = passes;
+    if (!opened || (threads_of(c->emit)->fusion = fusion_find(c->emit)))
+        return opened;
+    return open_module(c);
+}
+
+static bool lower(Compilation *c)
+{
+    if (!(may_fuse(c) ? open_fused(c) : open_module(c)))
+        return false;
+    Emit *e = c->emit;
+    SpvModule *m = e->module;
+    if (!threads_matrices(e))
         return false;
     e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     e->uniformity = uniformity_build_for(&c->arena, m, e->cfg, e->W);
@@ -145,6 +171,12 @@ static bool keep_facts(Compilation *c)
 {
     const Emit *e = c->emit;
     NvptxKernel *k = c->kernel;
+    const NvptxFusion *f = threads_of(e)->fusion;
+    for (uint32_t axis = 0; axis < 3; axis++)
+        k->fused[axis] = f && axis == f->row_axis      ? f->rows
+                         : f && axis == f->column_axis ? f->columns
+                                                       : 1;
+    k->block_threads = f ? NVPTX_BLOCK_WARPS * NVPTX_WARP : 0;
     k->push_bytes = e->push_bytes;
     k->shared_bytes = e->shared_bytes;
     k->n_slots = (uint32_t)e->slots.len;

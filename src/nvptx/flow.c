@@ -4,7 +4,7 @@
  * part, the machine runs them one after the other; instructions that need several of them
  * (shuffles, votes) name these by a mask, which masks.c finds where it is not all of the warp.
  */
-#include "nvptx/internal.h"
+#include "nvptx/fuse.h"
 
 #include <stdio.h>
 
@@ -83,7 +83,8 @@ static void fill_phis(Emit *e, uint32_t at)
             LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(t->last[from]));
             e->position = from;
             for (uint32_t k = 0; k < phi->n; k++) {
-                LV v = emit_leaf(e, spv_operand(i, o), k);
+                LV given = fusion_incoming(e, i, k, from, at);
+                LV v = given ? given : emit_leaf(e, spv_operand(i, o), k);
                 for (uint32_t edge = edges_to(t->last[from], t->first[at]); edge--;)
                     LLVMAddIncoming(phi->leaf[k], &v, &t->last[from], 1);
             }
@@ -149,6 +150,8 @@ void threads_blocks(Emit *e)
         make_phis(e, c->blocks[p].block);
         emit_block_insts(e, c->blocks[p].block);
         threads_load_matrices(e);
+        if (t->fusion && t->fusion->before == p)
+            fusion_emit(e);
         leave_block(e, c->blocks[p].block->insts.last);
         t->last[p] = LLVMGetInsertBlock(e->b);
     }

@@ -28,6 +28,9 @@ LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
 bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);
 LV threads_lane(Emit *e);        /* i32, of the subgroup; in the entry block */
 LV threads_local_index(Emit *e); /* i32, here */
+/* i1, where workgroups are fused: whether the dispatch has this one. The others take the number of
+ * one that it has. */
+LV threads_exists(Emit *e);
 LV threads_invocations(Emit *e); /* of the workgroup */
 LV threads_local_size(Emit *e, uint32_t axis);
 LV threads_members(Emit *e); /* i32: the warp's lanes that the subgroup has */
@@ -99,6 +102,7 @@ typedef struct NvptxThreads {
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */
+    struct NvptxFusion *fusion;     /* fuse.c's; NULL: a block is a workgroup */
 } NvptxThreads;
 static inline NvptxThreads *threads_of(const Emit *e) { return e->own; }
 

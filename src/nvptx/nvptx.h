@@ -4,8 +4,8 @@
  * workgroup a block; code comes from emit/ for a target of threads. Nothing here needs a GPU.
  *
  * The PTX has one kernel, NVPTX_KERNEL_NAME, whose parameter is an NvptxEnv by value, with the push
- * constants behind it. Its blocks have as many threads as the workgroup invocations in x, y and z,
- * and as much dynamic shared memory as NvptxKernel.shared_bytes and the dispatch's own.
+ * constants behind it. Its blocks have as many threads as the workgroup invocations in x, y and z
+ * (or are of several workgroups: NvptxKernel.fused), and as much dynamic shared memory as NvptxKernel.shared_bytes and the dispatch's own.
  * A slot below NVPTX_OWN_SLOTS that is no array has its descriptor in NvptxEnv.own.
  */
 #ifndef HEDDLE_NVPTX_H
@@ -36,7 +36,7 @@ typedef struct NvptxEnv {
     uint32_t n_groups[3];   /* of the dispatch */
     uint32_t local_size[3], enqueued_size[3], global_offset[3], global_size[3];
     uint32_t work_dim;
-    uint32_t unused[3]; /* what follows is aligned to 16 */
+    uint32_t end_group[3]; /* behind the launch's last; what follows is aligned to 16 */
 } NvptxEnv;
 
 /* A variable that a dispatch binds buffers to. */
@@ -64,6 +64,9 @@ typedef struct NvptxKernel {
     uint32_t n_slots;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where the dispatch decides */
+    /* workgroups along each axis that run as one block, of block_threads threads in x; 1 1 1: a
+     * block is a workgroup */
+    uint32_t fused[3], block_threads;
     uint64_t shared_bytes, push_bytes;
     uint32_t parameter_bytes; /* of NvptxEnv and the push constants behind it */
 } NvptxKernel;

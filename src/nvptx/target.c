@@ -5,7 +5,7 @@
  * An invocation's own variables are allocas, workgroup memory is the block's dynamic shared memory,
  * and a variable that a workgroup shares lies in it where variables.c of emit says.
  */
-#include "nvptx/internal.h"
+#include "nvptx/fuse.h"
 #include "llvm/ir.h"
 
 #include <stddef.h>
@@ -46,7 +46,7 @@ static LV shared_memory(Emit *e, LLVMBuilderRef b)
     if (!memory) {
         memory = LLVMAddGlobalInAddressSpace(e->ll, bytes, "heddle_shared", SPACE_SHARED);
         LLVMSetLinkage(memory, LLVMExternalLinkage);
-        LLVMSetAlignment(memory, 128);
+        LLVMSetAlignment(memory, 1024); /* what wgmma's swizzle wants */
     }
     return LLVMBuildAddrSpaceCast(b, memory, e->ptr, "");
 }
@@ -178,8 +178,8 @@ static void print(Emit *e, const EmitPrint *p)
 static void set_block_size(Emit *e)
 {
     char size[40];
-    int n = snprintf(size, sizeof size, "%u,%u,%u", e->local_size[0], e->local_size[1],
-                     e->local_size[2]);
+    uint32_t x = e->local_size[0] * (threads_of(e)->fusion ? NVPTX_BLOCK_WARPS : 1);
+    int n = snprintf(size, sizeof size, "%u,%u,%u", x, e->local_size[1], e->local_size[2]);
     if (e->local_size[0])
         LLVMAddAttributeAtIndex(
             e->fn, LLVMAttributeFunctionIndex,

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The products of fused workgroups, 128 x 256 sums a block: all its threads copy panels of A and B
+ * to workgroup memory (cp.async), 128 bytes of k a stage and STAGES stages ahead of each other;
+ * its two warpgroups multiply them (wgmma), 64 rows each; then the sums go through workgroup memory
+ * to the subgroups whose they are. On an H100, 4096^3 of f16: 430 TFLOP/s by mma.sync with the same
+ * staging, 680 this way.
+ *
+ * Robust access costs nothing here: whether all that will be loaded lies inside is known before,
+ * and where some does not, the loop does all of the work.
+ */
+#include "nvptx/fuse.h"
+#include "llvm/ir.h"
+#include "pass/edit.h"
+
+#include <stdio.h>
+
+enum {
+    STAGES = 4,
+    LINE = 128, /* bytes of a line of a panel, and of what wgmma's swizzle permutes */
+    A_BYTES = NVPTX_BLOCK_ROWS * LINE,
+    B_BYTES = NVPTX_BLOCK_COLUMNS * LINE,
+    STAGE_BYTES = A_BYTES + B_BYTES,
+    TABLE = STAGES * STAGE_BYTES, /* where the block's tiles are, 8 bytes each */
+    B_TABLE = TABLE + 8 * NVPTX_MOST_TILES,
+    FACTS = B_TABLE + 8 * 2 * NVPTX_MOST_TILES,
+    SHARED_BYTES = FACTS + 128,
+    THREADS = NVPTX_BLOCK_WARPS * NVPTX_WARP,
+    AT_ONCE = THREADS / 8, /* lines that all threads copy, 16 bytes each */
+    MOST_CHUNKS = 8,       /* of a panel, a thread */
+    MOST_REGISTERS = 128,  /* of sums, a thread */
+    ROWS_A_WARPGROUP = 64,
+};
+
+/* An operand, here. */
+typedef struct Panel {
+    const NvptxOperand *o;
+    uint32_t n;         /* tiles that the subgroup loads in an iteration */
+    uint32_t lines;     /* of the block: 128 or 256 */
+    uint32_t table, at; /* offsets in workgroup memory: of its tiles, in a stage */
+    LV address[NVPTX_MOST_TILES], delta, stride; /* i64 */
+    LV chunk[MOST_CHUNKS]; /* i64: what this thread copies in the first stage */
+    uint32_t n_chunks;
+    LV step; /* bytes from a stage to the next */
+} Panel;
+
+typedef struct Stager {
+    Emit *e;
+    const NvptxFusion *f;
+    Panel a, b;
+    LV tid, warp, row, column; /* i32; row, column: of the subgroup in the block */
+    LV shared;                 /* its address there, i32 */
+    LV mine;                   /* where the thread's chunks go in a panel, i32 */
+    uint32_t n_registers;
+    LT reg; /* of sums */
+} Stager;
+
+static LV u32(const Stager *s, uint32_t x) { return ir_int(s->e->i32, x); }
+static LV u64(const Stager *s, uint64_t x) { return ir_int(s->e->i64, x); }
+static LV add(const Stager *s, LV x, LV y) { return LLVMBuildAdd(s->e->b, x, y, ""); }
+static LV mul(const Stager *s, LV x, LV y) { return LLVMBuildMul(s->e->b, x, y, ""); }
+static LV both(const Stager *s, LV x, LV y) { return LLVMBuildAnd(s->e->b, x, y, ""); }
+static LV widened(const Stager *s, LV x) { return LLVMBuildZExt(s->e->b, x, s->e->i64, ""); }
+static LV shifted(const Stager *s, LV x, uint32_t n)
+{
+    return LLVMBuildLShr(s->e->b, x, u32(s, n), "");
+}
+static LV low(const Stager *s, LV x, uint32_t mask) { return both(s, x, u32(s, mask)); }
+static LV equal(const Stager *s, LV x, LV y) { return LLVMBuildICmp(s->e->b, LLVMIntEQ, x, y, ""); }
+
+static LV call_asm(const Stager *s, const char *text, const char *constraints, LT result, LV *args,
+                   unsigned n)
+{
+    Emit *e = s->e;
+    LT types[MOST_REGISTERS + 8];
+    for (unsigned k = 0; k < n; k++)
+        types[k] = LLVMTypeOf(args[k]);
+    LT type = LLVMFunctionType(result, types, n, 0);
+    LV code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true,
+                               false, LLVMInlineAsmDialectATT, false);
+    LV call = LLVMBuildCall2(e->b, type, code, args, n, "");
+    unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->cx, convergent, 0));
+    return call;
+}
+
+static void call(const Stager *s, const char *name, LV *args, unsigned n)
+{
+    threads_call(s->e, name, s->e->void_, args, n);
+}
+
+/* ---- do all subgroups mean the same? --------------------------------------------------------- */
+
+static LV address_of(const Stager *s, const EmitPointer *p)
+{
+    LV at = LLVMBuildPtrToInt(s->e->b, p->base, s->e->i64, "");
+    if (p->offset)
+        at = add(s, at, p->offset);
+    return add(s, at, u64(s, (uint64_t)p->constant));
+}
+
+/* i1: the tile at that address, if it is p's, lies inside. */
+static LV is_inside(const Stager *s, const Panel *panel, const EmitPointer *p, LV at)
+{
+    Emit *e = s->e;
+    LV span = add(s, mul(s, panel->stride, u64(s, NVPTX_TILE - 1)),
+                  u64(s, NVPTX_TILE * s->f->factor->bits / 8));
+    LV offset = LLVMBuildSub(e->b, at, LLVMBuildPtrToInt(e->b, p->base, e->i64, ""), "");
+    LV most = LLVMBuildSub(e->b, p->limit, span, "");
+    LV fits = LLVMBuildICmp(e->b, LLVMIntULE, span, p->limit, "");
+    LV short_ = LLVMBuildICmp(e->b, LLVMIntULT, panel->stride, u64(s, (uint64_t)1 << 40), "");
+    return both(s, both(s, short_, fits), LLVMBuildICmp(e->b, LLVMIntULE, offset, most, ""));
+}
+
+/* Evaluates a panel's addresses. What must hold of them, whatever other subgroups load: each moves
+ * by `delta` an iteration and never wraps, from first to last inside the buffer, by multiples of 16
+ * bytes. */
+static LV open_panel(Stager *s, Panel *p)
+{
+    Emit *e = s->e;
+    LV steps = LLVMBuildSub(e->b, emit_cast_index(e, emit_leaf(e, s->f->iterations, 0), e->i64),
+                            u64(s, 1), "");
+    LV odd = NULL, fine = NULL;
+    uint32_t each = LINE / (NVPTX_TILE * s->f->factor->bits / 8) / s->f->chain;
+    p->stride = emit_cast_index(e, emit_leaf(e, p->o->stride, 0), e->i64);
+    for (uint32_t k = 0; k < p->n; k++) {
+        const EmitPointer *q = emit_pointer(e, p->o->first[k]);
+        LV at = p->address[k] = address_of(s, q);
+        LV delta = LLVMBuildSub(e->b, address_of(s, emit_pointer(e, p->o->second[k])), at, "");
+        LV last = address_of(s, emit_pointer(e, p->o->last[k]));
+        LV even = equal(s, last, add(s, at, mul(s, steps, delta)));
+        if (k == 0) {
+            p->delta = delta;
+            p->stride = mul(s, p->stride, u64(s, emit_layout_size(e, &q->at)));
+            odd = LLVMBuildOr(e->b, p->stride, delta, "");
+        }
+        even = both(s, even, equal(s, delta, p->delta));
+        if (e->robust && q->limit)
+            even = both(s, even, both(s, is_inside(s, p, q, at), is_inside(s, p, q, last)));
+        odd = LLVMBuildOr(e->b, odd, at, "");
+        fine = fine ? both(s, fine, even) : even;
+    }
+    p->step = mul(s, p->delta, u64(s, each));
+    return both(s, fine, equal(s, both(s, odd, u64(s, 15)), u64(s, 0)));
+}
+
+static LV entry(const Stager *s, LV index, uint32_t table)
+{
+    LV at = add(s, s->shared, add(s, LLVMBuildShl(s->e->b, index, u32(s, 3), ""), u32(s, table)));
+    return LLVMBuildIntToPtr(s->e->b, at, LLVMPointerTypeInContext(s->e->cx, SPACE_SHARED), "");
+}
+
+static LV table_read(const Stager *s, LV index, uint32_t table)
+{
+    return ir_load(s->e->b, s->e->i64, entry(s, index, table), 8);
+}
+
+enum { N_FACTS = 5 };
+
+/* What is the same all over the block. */
+static void facts_of(const Stager *s, LV *facts)
+{
+    facts[0] = s->a.stride;
+    facts[1] = s->a.delta;
+    facts[2] = s->b.stride;
+    facts[3] = s->b.delta;
+    facts[4] = emit_cast_index(s->e, emit_leaf(s->e, s->f->stages, 0), s->e->i64);
+}
+
+/* All write what they mean, over each other's where it should be the same, and look whether it is
+ * what stands there. i1, the same for the whole block. */
+static LV agreed(const Stager *s, LV fine)
+{
+    Emit *e = s->e;
+    LV facts[N_FACTS],
+        first[2] = { mul(s, s->row, u32(s, s->a.n)), mul(s, s->column, u32(s, s->b.n)) };
+    facts_of(s, facts);
+    for (uint32_t write = 2; write-- > 0;) {
+        for (uint32_t o = 0; o < 2; o++) {
+            const Panel *p = o ? &s->b : &s->a;
+            for (uint32_t k = 0; k < p->n; k++) {
+                LV at = add(s, first[o], u32(s, k));
+                if (write)
+                    ir_store(e->b, p->address[k], entry(s, at, p->table), 8);
+                else
+                    fine = both(s, fine, equal(s, table_read(s, at, p->table), p->address[k]));
+            }
+        }
+        for (uint32_t k = 0; k < N_FACTS; k++) {
+            if (write)
+                ir_store(e->b, facts[k], entry(s, u32(s, k), FACTS), 8);
+            else
+                fine = both(s, fine, equal(s, table_read(s, u32(s, k), FACTS), facts[k]));
+        }
+        if (write)
+            threads_barrier(e);
+    }
+    LV vote[] = { u32(s, 0), fine };
+    return threads_call(e, "llvm.nvvm.barrier.cta.red.and.aligned.all", e->i1, vote, 2);
+}
+
+static LV has_stages(const Stager *s)
+{
+    Emit *e = s->e;
+    LV start = emit_leaf(e, s->f->start, 0), bound = emit_leaf(e, s->f->bound, 0),
+       stages = emit_leaf(e, s->f->stages, 0);
+    LV less =
+        LLVMBuildICmp(e->b, s->f->compares_signed ? LLVMIntSLT : LLVMIntULT, start, bound, "");
+    return both(s, less, LLVMBuildICmp(e->b, LLVMIntNE, stages, ir_inum(stages, 0), ""));
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* The address of 16 bytes of line `line` of a panel by k: `byte` / 16 of its stage. */
+static LV chunk_at(const Stager *s, const Panel *p, LV tile, LV k_tile, LV inner, LV chunk)
+{
+    uint32_t chain = s->f->chain;
+    LV number = add(s, mul(s, tile, u32(s, chain)), low(s, k_tile, chain - 1));
+    LV at = table_read(s, number, p->table);
+    LV turn = LLVMBuildUDiv(s->e->b, k_tile, u32(s, chain), "");
+    at = add(s, at, mul(s, widened(s, turn), p->delta));
+    at = add(s, at, mul(s, widened(s, inner), p->stride));
+    return add(s, at, mul(s, widened(s, chunk), u64(s, 16)));
+}
+
+/* Lines of a panel are rows of A or columns of B where k lies along them in memory; else they are
+ * of k, 64 rows or columns in each, and there are several panels of 64 lines. */
+static bool lies_along_k(const Stager *s, const Panel *p)
+{
+    return (p == &s->a) != p->o->by_column;
+}
+
+static void find_chunks(Stager *s, Panel *p)
+{
+    uint32_t size = s->f->factor->bits / 8;
+    LV line = shifted(s, s->tid, 3), eighth = low(s, s->tid, 7), upper = shifted(s, s->tid, 7);
+    LV inner = low(s, line, NVPTX_TILE - 1);
+    p->n_chunks = p->lines / AT_ONCE;
+    for (uint32_t k = 0; k < p->n_chunks; k++) {
+        if (lies_along_k(s, p)) {
+            LV tile = add(s, upper, u32(s, 2 * k));
+            p->chunk[k] = chunk_at(s, p, tile, LLVMBuildUDiv(s->e->b, eighth, u32(s, size), ""),
+                                   inner, low(s, eighth, size - 1));
+        } else {
+            LV tile = add(s, shifted(s, eighth, 1), u32(s, 4 * (k / 2)));
+            LV k_tile = add(s, upper, u32(s, 2 * (k % 2)));
+            p->chunk[k] = chunk_at(s, p, tile, k_tile, inner, low(s, eighth, 1));
+        }
+    }
+}
+
+/* Of the stage that is so many bytes behind the first, to `to`. */
+static void copy_panel(const Stager *s, const Panel *p, LV moved, LV to)
+{
+    for (uint32_t k = 0; k < p->n_chunks; k++) {
+        char text[96];
+        LV args[2] = { to, add(s, p->chunk[k], moved) };
+        snprintf(text, sizeof text, "cp.async.cg.shared.global [$0+%u], [$1], 16;",
+                 p->at + k * AT_ONCE * LINE);
+        call_asm(s, text, "r,l,~{memory}", s->e->void_, args, 2);
+    }
+}
+
+static void copy_stage(const Stager *s, LV slot, LV moved_a, LV moved_b)
+{
+    LV to = add(s, s->mine, mul(s, slot, u32(s, STAGE_BYTES)));
+    copy_panel(s, &s->a, moved_a, to);
+    copy_panel(s, &s->b, moved_b, to);
+}
+
+static void copies_end(const Stager *s) { call(s, "llvm.nvvm.cp.async.commit.group", NULL, 0); }
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* A matrix descriptor (PTX ISA, "Matrix Descriptor Format"): 128-byte swizzle, 1024 bytes between
+ * groups of eight lines, and, where lines are of k, a panel of 64 lines to the next 64 columns. */
+static LV descriptor(const Stager *s, const Panel *p, LV at)
+{
+    uint64_t next = lies_along_k(s, p) ? 1 : 64 * LINE / 16;
+    LV start = widened(s, low(s, shifted(s, at, 4), 0x3fff));
+    return LLVMBuildOr(s->e->b, start,
+                       u64(s, (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | next << 16), "");
+}
+
+static const char *type_names(const NvptxFusion *f)
+{
+    if (f->factor->format == SPV_BF16)
+        return "k16.f32.bf16.bf16";
+    return f->sum->bits == 16 ? "k16.f16.f16.f16" : "k16.f32.f16.f16";
+}
+
+/* Four wgmmas, each of 32 bytes of k. The sums are operands that are results as well. */
+static void product_text(const Stager *s, char *text, size_t size, char *constraints)
+{
+    uint32_t n = s->n_registers;
+    char *end = text + size, *c = constraints;
+    text += snprintf(text, size, "{ .reg .pred p; setp.ne.b32 p, 1, 0; ");
+    for (uint32_t k = 0; k < 4; k++) {
+        text += snprintf(text, (size_t)(end - text), "wgmma.mma_async.sync.aligned.m64n256%s {",
+                         type_names(s->f));
+        for (uint32_t r = 0; r < n; r++)
+            text += snprintf(text, (size_t)(end - text), "%s$%u", r ? ", " : "", r);
+        text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p, 1, 1, %d, %d; ", 2 * n + k,
+                         2 * n + 4 + k, !lies_along_k(s, &s->a), !lies_along_k(s, &s->b));
+    }
+    snprintf(text, (size_t)(end - text), "}");
+    for (uint32_t r = 0; r < n; r++)
+        c += sprintf(c, "=%c,", s->reg == s->e->f32 ? 'f' : 'r');
+    for (uint32_t r = 0; r < n; r++)
+        c += sprintf(c, "%u,", r);
+    sprintf(c, "l,l,l,l,l,l,l,l");
+}
+
+static void multiply_stage(const Stager *s, LV slot, LV *sum)
+{
+    enum { TEXT = 4096, CONSTRAINTS = 1024 };
+    Emit *e = s->e;
+    char *text = arena_alloc(e->arena, TEXT), *constraints = arena_alloc(e->arena, CONSTRAINTS);
+    LV args[MOST_REGISTERS + 8];
+    LT types[MOST_REGISTERS];
+    uint32_t n = s->n_registers;
+    LV at = add(s, s->shared, mul(s, slot, u32(s, STAGE_BYTES)));
+    LV own = mul(s, shifted(s, s->tid, 7), u32(s, ROWS_A_WARPGROUP * LINE));
+    LV a = descriptor(s, &s->a, add(s, at, own)),
+       b = descriptor(s, &s->b, add(s, at, u32(s, A_BYTES)));
+    for (uint32_t k = 0; k < n; k++) {
+        args[k] = sum[k];
+        types[k] = s->reg;
+    }
+    for (uint32_t k = 0; k < 4; k++) { /* 32 bytes along a line, or 16 lines */
+        args[n + k] = add(s, a, u64(s, k * (lies_along_k(s, &s->a) ? 2 : 128)));
+        args[n + 4 + k] = add(s, b, u64(s, k * (lies_along_k(s, &s->b) ? 2 : 128)));
+    }
+    product_text(s, text, TEXT, constraints);
+    call(s, "llvm.nvvm.wgmma.fence.sync.aligned", NULL, 0);
+    LV r = call_asm(s, text, constraints, LLVMStructTypeInContext(e->cx, types, n, 0), args, n + 8);
+    for (uint32_t k = 0; k < n; k++)
+        sum[k] = LLVMBuildExtractValue(e->b, r, k, "");
+    call(s, "llvm.nvvm.wgmma.commit_group.sync.aligned", NULL, 0);
+}
+
+static void wait_for_products(const Stager *s, uint64_t but)
+{
+    LV n = u64(s, but);
+    call(s, "llvm.nvvm.wgmma.wait_group.sync.aligned", &n, 1);
+}
+
+static void wait_for_copies(const Stager *s)
+{
+    LV n = u32(s, STAGES - 2);
+    call(s, "llvm.nvvm.cp.async.wait.group", &n, 1);
+    call_asm(s, "fence.proxy.async.shared::cta;", "~{memory}", s->e->void_, NULL, 0);
+    threads_barrier(s->e);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+typedef struct Turn {
+    LV number, slot, moved_a, moved_b; /* of the copies that it starts: how far in A and B */
+    LV sum[MOST_REGISTERS];
+} Turn;
+
+static LV is_less(const Stager *s, LV x, LV y)
+{
+    return LLVMBuildICmp(s->e->b, LLVMIntULT, x, y, "");
+}
+
+static LV wrapped(const Stager *s, LV slot)
+{
+    LV over = LLVMBuildSub(s->e->b, slot, u32(s, STAGES), "");
+    return LLVMBuildSelect(s->e->b, is_less(s, slot, u32(s, STAGES)), slot, over, "");
+}
+
+static void start_copies(const Stager *s, LV stages, Turn *t)
+{
+    t->moved_a = t->moved_b = u64(s, 0);
+    for (uint32_t k = 0; k + 1 < STAGES; k++) {
+        EmitIf f = if_begin(s->e, is_less(s, u32(s, k), stages));
+        copy_stage(s, u32(s, k), t->moved_a, t->moved_b);
+        if_end(s->e, &f);
+        copies_end(s);
+        t->moved_a = add(s, t->moved_a, s->a.step);
+        t->moved_b = add(s, t->moved_b, s->b.step);
+    }
+}
+
+/* One stage is multiplied while the ones behind it are copied; the slot of the one before, whose
+ * products are finished, takes the next. */
+static void emit_turn(const Stager *s, LV stages, Turn *t)
+{
+    wait_for_copies(s);
+    multiply_stage(s, t->slot, t->sum);
+    wait_for_products(s, 1);
+    threads_barrier(s->e);
+    LV ahead = add(s, t->number, u32(s, STAGES - 1));
+    EmitIf f = if_begin(s->e, is_less(s, ahead, stages));
+    copy_stage(s, wrapped(s, add(s, t->slot, u32(s, STAGES - 1))), t->moved_a, t->moved_b);
+    if_end(s->e, &f);
+    copies_end(s);
+    t->number = add(s, t->number, u32(s, 1));
+    t->slot = wrapped(s, add(s, t->slot, u32(s, 1)));
+    t->moved_a = add(s, t->moved_a, s->a.step);
+    t->moved_b = add(s, t->moved_b, s->b.step);
+}
+
+static void emit_turns(const Stager *s, Turn *t)
+{
+    Emit *e = s->e;
+    LV stages = emit_cast_index(e, emit_leaf(e, s->f->stages, 0), e->i32);
+    t->number = t->slot = u32(s, 0);
+    start_copies(s, stages, t);
+    for (uint32_t k = 0; k < s->n_registers; k++)
+        t->sum[k] = LLVMConstNull(s->reg);
+    LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) }, top = emit_new_block(e, "stage");
+    LLVMBuildBr(e->b, top);
+    LLVMPositionBuilderAtEnd(e->b, top);
+    Turn first = *t, next;
+    LV *in = (LV *)t, *was = (LV *)&first, *becomes = (LV *)&next;
+    uint32_t n = 4 + s->n_registers;
+    for (uint32_t k = 0; k < n; k++)
+        in[k] = LLVMBuildPhi(e->b, LLVMTypeOf(was[k]), "");
+    next = *t;
+    emit_turn(s, stages, &next);
+    from[1] = LLVMGetInsertBlock(e->b);
+    for (uint32_t k = 0; k < n; k++) {
+        LV values[2] = { was[k], becomes[k] };
+        LLVMAddIncoming(in[k], values, from, 2);
+    }
+    LLVMBasicBlockRef done = emit_new_block(e, "staged");
+    LLVMBuildCondBr(e->b, is_less(s, next.number, stages), top, done);
+    LLVMPositionBuilderAtEnd(e->b, done);
+    *t = next;
+    wait_for_products(s, 0);
+}
+
+/* ---- sums to their subgroups ----------------------------------------------------------------- */
+
+static LV shared_at(const Stager *s, LV offset, uint32_t constant)
+{
+    LV at = add(s, s->shared, add(s, offset, u32(s, constant)));
+    return LLVMBuildIntToPtr(s->e->b, at, LLVMPointerTypeInContext(s->e->cx, SPACE_SHARED), "");
+}
+
+/* Bytes of a row of sums, and some to spread rows over the banks. */
+static uint32_t pitch_of(const Stager *s)
+{
+    return (NVPTX_BLOCK_COLUMNS + NVPTX_HELD) * s->f->sum->bits / 8;
+}
+
+/* Thread 4g + t of warp w of a warpgroup has of its 64 rows 16w + g and 8 more, columns 2t and 2t +
+ * 1 of each 8. */
+static void put_sums(const Stager *s, const Turn *t)
+{
+    uint32_t size = s->f->sum->bits / 8, pitch = pitch_of(s);
+    LV lane = low(s, s->tid, 31), row = add(s, mul(s, s->warp, u32(s, 16)), shifted(s, lane, 2));
+    LV at = add(s, mul(s, row, u32(s, pitch)), mul(s, low(s, lane, 3), u32(s, 2 * size)));
+    for (uint32_t n = 0; n < NVPTX_BLOCK_COLUMNS / 8; n++)
+        for (uint32_t h = 0; h < 2; h++) {
+            LV to = shared_at(s, at, 8 * n * size + 8 * h * pitch);
+            if (size == 2) {
+                ir_store(s->e->b, t->sum[2 * n + h], to, 4);
+                continue;
+            }
+            LV pair = LLVMGetUndef(LLVMVectorType(s->reg, 2));
+            for (uint32_t k = 0; k < 2; k++)
+                pair =
+                    LLVMBuildInsertElement(s->e->b, pair, t->sum[4 * n + 2 * h + k], u32(s, k), "");
+            ir_store(s->e->b, pair, to, 8);
+        }
+}
+
+/* As matrix.c deals elements: thread 4g + t has rows 4 (g / 2) + g % 2 and 2 more, columns 4t to
+ * 4t + 3. */
+static void take_sums(const Stager *s, LV (*leaf)[NVPTX_HELD])
+{
+    const NvptxFusion *f = s->f;
+    uint32_t size = f->sum->bits / 8, pitch = pitch_of(s);
+    LT element = emit_scalar_type(s->e, f->sum), four = LLVMVectorType(element, 4);
+    LV lane = low(s, s->tid, 31), g = shifted(s, lane, 2);
+    LV row = add(s, LLVMBuildShl(s->e->b, shifted(s, g, 1), u32(s, 2), ""), low(s, g, 1));
+    row = add(s, row, mul(s, s->row, u32(s, NVPTX_TILE * f->a.lines)));
+    LV column = add(s, mul(s, low(s, lane, 3), u32(s, 4)),
+                    mul(s, s->column, u32(s, NVPTX_TILE * f->b.lines)));
+    LV at = add(s, mul(s, row, u32(s, pitch)), mul(s, column, u32(s, size)));
+    for (uint32_t i = 0; i < f->a.lines; i++)
+        for (uint32_t j = 0; j < f->b.lines; j++)
+            for (uint32_t h = 0; h < 2; h++) {
+                uint32_t from = (NVPTX_TILE * i + 2 * h) * pitch + NVPTX_TILE * j * size;
+                LV v = ir_load(s->e->b, four, shared_at(s, at, from), 4 * size);
+                for (uint32_t k = 0; k < 4; k++)
+                    leaf[f->b.lines * i + j][4 * h + k] =
+                        LLVMBuildExtractElement(s->e->b, v, u32(s, k), "");
+            }
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static void open_stager(Stager *s, Emit *e)
+{
+    const NvptxFusion *f = threads_of(e)->fusion;
+    *s = (Stager){ .e = e, .f = f };
+    s->a = (Panel){ .o = &f->a,
+                    .n = f->a.lines * f->chain,
+                    .lines = NVPTX_BLOCK_ROWS,
+                    .table = TABLE };
+    s->b = (Panel){ .o = &f->b,
+                    .n = f->b.lines * f->chain,
+                    .lines = NVPTX_BLOCK_COLUMNS,
+                    .table = B_TABLE,
+                    .at = A_BYTES };
+    s->tid = threads_register(e, "tid.x");
+    s->warp = shifted(s, s->tid, 5);
+    s->row = LLVMBuildUDiv(e->b, s->warp, u32(s, f->columns), "");
+    s->column = LLVMBuildURem(e->b, s->warp, u32(s, f->columns), "");
+    LV memory = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
+    memory =
+        LLVMBuildAddrSpaceCast(e->b, memory, LLVMPointerTypeInContext(e->cx, SPACE_SHARED), "");
+    s->shared = LLVMBuildPtrToInt(e->b, memory, e->i32, "");
+    LV line = shifted(s, s->tid, 3), eighth = low(s, s->tid, 7);
+    LV place = LLVMBuildXor(e->b, eighth, low(s, line, 7), "");
+    s->mine = add(s, s->shared, add(s, mul(s, line, u32(s, LINE)), mul(s, place, u32(s, 16))));
+    s->n_registers = f->sum->bits == 16 ? 64 : 128;
+    s->reg = f->sum->bits == 32 && f->sum->kind == SPV_FLOAT ? e->f32 : e->i32;
+    e->shared_bytes = SHARED_BYTES;
+}
+
+static LV sum_of(const Stager *s, LV before, LV sum)
+{
+    if (LLVMIsNull(before))
+        return sum;
+    return s->f->sum->kind == SPV_FLOAT ? LLVMBuildFAdd(s->e->b, before, sum, "")
+                                        : add(s, before, sum);
+}
+
+/* What the loop begins with: what it began with, or what is left behind the stages. */
+static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[2],
+                 LV (*staged)[NVPTX_HELD])
+{
+    Emit *e = s->e;
+    const SpvBlock *before = e->cfg->blocks[f->before].block;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    for (uint32_t k = 0; k < f->a.lines * f->b.lines; k++)
+        for (uint32_t j = 0; j < NVPTX_HELD; j++) {
+            LV was = emit_leaf(e, loop_incoming(f->sums[k], before->id), j);
+            LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(from[1]));
+            LV values[2] = { was, sum_of(s, was, staged[k][j]) };
+            LLVMPositionBuilderAtEnd(e->b, here);
+            f->leaf[k][j] = LLVMBuildPhi(e->b, LLVMTypeOf(was), "");
+            LLVMAddIncoming(f->leaf[k][j], values, from, 2);
+        }
+    LV counts[2] = { emit_leaf(e, f->start, 0), emit_leaf(e, f->end, 0) };
+    f->count = LLVMBuildPhi(e->b, LLVMTypeOf(counts[0]), "");
+    LLVMAddIncoming(f->count, counts, from, 2);
+}
+
+void fusion_emit(Emit *e)
+{
+    Stager *s = NEW(e->arena, Stager);
+    Turn *t = NEW(e->arena, Turn);
+    LV(*staged)[NVPTX_HELD] = arena_alloc(e->arena, 64 * sizeof *staged);
+    open_stager(s, e);
+    LV fine = both(s, open_panel(s, &s->a), open_panel(s, &s->b));
+    fine = agreed(s, both(s, fine, has_stages(s)));
+    LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) }, joined = emit_new_block(e, "joined"),
+                      fast = emit_new_block(e, "fused");
+    LLVMBuildCondBr(e->b, fine, fast, joined);
+    LLVMPositionBuilderAtEnd(e->b, fast);
+    find_chunks(s, &s->a);
+    find_chunks(s, &s->b);
+    emit_turns(s, t);
+    threads_barrier(e);
+    put_sums(s, t);
+    threads_barrier(e);
+    take_sums(s, staged);
+    from[1] = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, joined);
+    LLVMPositionBuilderAtEnd(e->b, joined);
+    join(s, threads_of(e)->fusion, from, staged);
+    LLVMBasicBlockRef enter = emit_new_block(e, "enter");
+    LLVMBuildCondBr(e->b, threads_exists(e), enter, threads_of(e)->exit);
+    LLVMPositionBuilderAtEnd(e->b, enter);
+}
+
+LV fusion_incoming(const Emit *e, const SpvInst *phi, uint32_t leaf, uint32_t from, uint32_t at)
+{
+    const NvptxFusion *f = threads_of(e)->fusion;
+    if (!f || from != f->before || at != f->header)
+        return NULL;
+    if (phi == f->counter)
+        return f->count;
+    for (uint32_t k = 0; k < f->a.lines * f->b.lines; k++)
+        if (f->sums[k] == phi)
+            return f->leaf[k][leaf];
+    return NULL;
+}
