@@ -32,11 +32,16 @@ static bool fail(Compilation *c, const char *what)
 
 /* What is lowered: matrices of other shapes, all else that is done with them, and subgroups of more
  * than a warp. */
+#define SHAPE(a, b, c)                                                                             \
+    { PROFILE_##a, PROFILE_##b, PROFILE_##c, PROFILE_##c, 16, 16, 16, SpvScopeSubgroup, false }
 static const LowerShape shapes[] = {
-    { PROFILE_F16, PROFILE_F16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
-    { PROFILE_F16, PROFILE_F16, PROFILE_F16, PROFILE_F16, 16, 16, 16, SpvScopeSubgroup, false },
-    { PROFILE_BF16, PROFILE_BF16, PROFILE_F32, PROFILE_F32, 16, 16, 16, SpvScopeSubgroup, false },
+    SHAPE(F16, F16, F32),   SHAPE(F16, F16, F16),   SHAPE(BF16, BF16, F32), SHAPE(S8, S8, S32),
+    SHAPE(S8, U8, S32),     SHAPE(U8, S8, S32),     SHAPE(U8, U8, S32),     SHAPE(U8, U8, U32),
+    SHAPE(S8, S8, U32),     SHAPE(S8, U8, U32),     SHAPE(U8, S8, U32),     SHAPE(E4M3, E4M3, F32),
+    SHAPE(E4M3, E5M2, F32), SHAPE(E5M2, E4M3, F32), SHAPE(E5M2, E5M2, F32), SHAPE(E4M3, E4M3, F16),
+    SHAPE(E4M3, E5M2, F16), SHAPE(E5M2, E4M3, F16), SHAPE(E5M2, E5M2, F16),
 };
+#undef SHAPE
 
 static const LowerProfile profile = {
     .name = "cuda",
@@ -126,6 +131,7 @@ static bool open_module(Compilation *c)
     e->entry = &c->entry;
     e->target = &threads_target;
     e->own = NEW(&c->arena, NvptxThreads);
+    threads_of(e)->capability = (uint32_t)strtoul(c->isa + strlen("sm_"), NULL, 10);
     e->robust = c->options->robust;
     e->fma = true;
     e->sink = c->sink;

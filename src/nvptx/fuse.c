@@ -298,10 +298,12 @@ static bool types_fit(Finder *s)
     }
     f->a_signed = mask & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
     f->b_signed = mask & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
+    bool bytes = f->factor->kind == SPV_INT && f->factor->bits == 8 && f->sum->kind == SPV_INT &&
+                 f->sum->bits == 32;
     bool halves = f->factor->kind == SPV_FLOAT && f->factor->bits == 16 &&
                   f->sum->kind == SPV_FLOAT && f->sum->format == SPV_IEEE &&
                   (f->sum->bits == 32 || (f->sum->bits == 16 && f->factor->format == SPV_IEEE));
-    return halves;
+    return halves || (bytes && !(mask & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask));
 }
 
 /* ---- workgroups ------------------------------------------------------------------------------ */
@@ -435,7 +437,8 @@ static bool operand_fits(Finder *s, uint32_t operand, NvptxOperand *o)
         o->stride = stride;
     }
     o->by_column = order == SpvCooperativeMatrixLayoutColumnMajorKHR;
-    return true;
+    /* wgmma takes bytes only where k lies along the lines */
+    return s->f->factor->bits == 16 || o->by_column == (operand == 1);
 }
 
 static void copy_operand(Finder *s, uint32_t operand, NvptxOperand *o, Copies copies[3])

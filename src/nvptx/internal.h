@@ -99,6 +99,7 @@ bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const NvptxRequ
 typedef struct NvptxThreads {
     LV lane, members; /* NULL: not asked for yet */
     bool has_masks;
+    uint32_t capability;             /* of the target: 90 for sm_90a */
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */

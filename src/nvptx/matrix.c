@@ -9,7 +9,9 @@
  * 4 (g / 2) + 2h + g % 2, in that order. That is what mma.m16n8k16 wants of A and C ("Matrix
  * Fragments", PTX ISA 9.7.14) with rows, columns and k dealt to its slots in another order, the
  * same for both operands; its B is the transposition of that, which movmatrix makes. So all uses
- * have one layout, loads by rows take eight bytes of a lane, and the sums' sixteen.
+ * have one layout, loads by rows take eight bytes of a lane, and the sums' sixteen. It is also what
+ * m16n8k16 wants of 8-bit integers, whose B is transposed by movmatrix in pairs of bytes. fp8 is
+ * multiplied as f16, which has all its numbers.
  */
 #include "nvptx/internal.h"
 #include "llvm/ir.h"
@@ -20,7 +22,8 @@ enum { TILE = 16, HELD = 8 };
 /* B as mma takes it, where it was transposed already: good in one block. */
 typedef struct Turned {
     uint32_t block; /* 1 + Cfg position */
-    LV word[4];     /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p) */
+    /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p); of bytes p: rows 4t to 4t + 3 */
+    LV word[4];
 } Turned;
 
 typedef struct Access {
@@ -122,26 +125,38 @@ bool threads_matrices(Emit *e)
 
 /* ---- registers ------------------------------------------------------------------------------- */
 
-static LV as_word(Emit *e, LV low, LV high)
+/* A register of elements, four or two of them, and back. */
+static LV as_word(Emit *e, const LV *leaf)
 {
-    LV pair = LLVMGetUndef(LLVMVectorType(LLVMTypeOf(low), 2));
-    pair = LLVMBuildInsertElement(e->b, pair, low, u32(e, 0), "");
-    pair = LLVMBuildInsertElement(e->b, pair, high, u32(e, 1), "");
-    return LLVMBuildBitCast(e->b, pair, e->i32, "");
+    LT type = LLVMTypeOf(leaf[0]);
+    uint32_t n = type == e->i8 ? 4 : 2;
+    LV v = LLVMGetUndef(LLVMVectorType(type, n));
+    for (uint32_t k = 0; k < n; k++)
+        v = LLVMBuildInsertElement(e->b, v, leaf[k], u32(e, k), "");
+    return LLVMBuildBitCast(e->b, v, e->i32, "");
 }
 
-static void from_word(Emit *e, LV word, LT element, LV *low, LV *high)
+static void from_word(Emit *e, LV word, LT element, LV *leaf)
 {
-    LV pair = LLVMBuildBitCast(e->b, word, LLVMVectorType(element, 2), "");
-    *low = LLVMBuildExtractElement(e->b, pair, u32(e, 0), "");
-    *high = LLVMBuildExtractElement(e->b, pair, u32(e, 1), "");
+    uint32_t n = element == e->i8 ? 4 : 2;
+    LV v = LLVMBuildBitCast(e->b, word, LLVMVectorType(element, n), "");
+    for (uint32_t k = 0; k < n; k++)
+        leaf[k] = LLVMBuildExtractElement(e->b, v, u32(e, k), "");
 }
 
-/* Columns 2p and 2p + 1 of row h: words[2h + p]. */
-static void words_of(Emit *e, const LV *leaf, LV *words)
+/* Columns 2p and 2p + 1 of row h: words[2h + p]; of bytes all four: words[h]. */
+static uint32_t words_of(Emit *e, const LV *leaf, LV *words)
 {
-    for (uint32_t k = 0; k < 4; k++)
-        words[k] = as_word(e, leaf[2 * k], leaf[2 * k + 1]);
+    uint32_t n = LLVMTypeOf(leaf[0]) == e->i8 ? 2 : 4;
+    for (uint32_t k = 0; k < n; k++)
+        words[k] = as_word(e, leaf + k * (HELD / n));
+    return n;
+}
+
+static void from_words(Emit *e, const LV *words, uint32_t n, LT element, LV *leaf)
+{
+    for (uint32_t k = 0; k < n; k++)
+        from_word(e, words[k], element, leaf + k * (HELD / n));
 }
 
 /* An 8 x 8 matrix of 16 bits over the warp, transposed. */
@@ -158,23 +173,47 @@ static LV turn(Emit *e, LV word)
     return call;
 }
 
+/* Bytes of low and high by number, the first in the selector's lowest digit. */
+static LV bytes_of(Emit *e, LV low, LV high, uint32_t selector)
+{
+    LV args[] = { low, high, u32(e, selector) };
+    return threads_call(e, "llvm.nvvm.prmt", e->i32, args, 3);
+}
+
+/* Words of a matrix as those of the transposed one. Bytes go in pairs, of one column in both of
+ * the lane's rows; what comes back has its rows in the order 0 2 1 3. */
+static void turn_words(Emit *e, const LV *words, uint32_t n, LV *out)
+{
+    if (n == 4) {
+        for (uint32_t h = 0; h < 2; h++)
+            for (uint32_t p = 0; p < 2; p++)
+                out[2 * p + h] = turn(e, words[2 * h + p]);
+        return;
+    }
+    static const uint32_t pairs[2] = { 0x5140, 0x7362 };
+    for (uint32_t p = 0; p < 2; p++) {
+        LV turned = turn(e, bytes_of(e, words[0], words[1], pairs[p]));
+        out[p] = bytes_of(e, turned, turned, 0x3120);
+    }
+}
+
 static Turned *turned_of(Emit *e, SpvId id)
 {
     struct NvptxMatrices *m = threads_of(e)->matrices;
     return id < m->n_turned ? &m->turned[id] : NULL;
 }
 
-/* words[2h + p] of B. */
-static const LV *turned(Emit *e, SpvId id)
+/* B of those elements, which are value id's or what they were converted to. */
+static const LV *turned(Emit *e, SpvId id, const LV *leaf)
 {
-    uint32_t n;
-    LV *leaf = ops_leaves(e, id, &n), words[4];
+    LV words[4], across[4];
     Turned *t = turned_of(e, id);
     if (t->block == e->position + 1)
         return t->word;
-    words_of(e, leaf, words);
-    for (uint32_t k = 0; k < 4; k++)
-        t->word[k] = turn(e, words[k]);
+    uint32_t n = words_of(e, leaf, words);
+    turn_words(e, words, n, across);
+    for (uint32_t k = 0; k < n; k++) /* from lines and pairs to pairs and lines */
+        t->word[k] = n == 4 ? across[2 * (k % 2) + k / 2] : across[k];
     t->block = e->position + 1;
     return t->word;
 }
@@ -186,17 +225,23 @@ typedef struct Product {
     LT operand; /* of A's and B's registers */
     LT sum;     /* of C's */
     uint32_t n_sums;
+    uint32_t n_words; /* of A */
 } Product;
 
-static bool product_of(Emit *e, const SpvType *a, const SpvType *c, Product *out)
+#define MMA "llvm.nvvm.mma.m16n8k16.row.col."
+
+static bool product_of(Emit *e, const SpvType *a, const SpvType *c, uint32_t mask, Product *out)
 {
+    static const char *const bytes[4] = { MMA "u8", MMA "s8.u8", MMA "u8.s8", MMA "s8" };
     LT halves = LLVMVectorType(e->f16, 2);
-    if (a->format == SPV_BF16)
-        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.bf16", e->i32, e->f32, 4 };
+    if (a->kind == SPV_INT)
+        *out = (Product){ bytes[mask & 3], e->i32, e->i32, 4, 2 };
+    else if (a->format == SPV_BF16)
+        *out = (Product){ MMA "bf16", e->i32, e->f32, 4, 4 };
     else if (c->bits == 32)
-        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.f32.f32", halves, e->f32, 4 };
+        *out = (Product){ MMA "f32.f32", halves, e->f32, 4, 4 };
     else
-        *out = (Product){ "llvm.nvvm.mma.m16n8k16.row.col.f16.f16", halves, halves, 2 };
+        *out = (Product){ MMA "f16.f16", halves, halves, 2, 4 };
     return LLVMLookupIntrinsicID(out->name, strlen(out->name)) != 0;
 }
 
@@ -205,16 +250,15 @@ static void multiply_half(Emit *e, const Product *x, const LV *a, const LV *b, u
 {
     LV args[10];
     uint32_t n = 0;
-    LT element = x->n_sums == 4 ? e->f32 : e->f16;
     static const uint32_t rows_first[4] = { 0, 2, 1, 3 }; /* of words 2h + p: by p, then h */
-    for (uint32_t k = 0; k < 4; k++)
-        args[n++] = LLVMBuildBitCast(e->b, a[rows_first[k]], x->operand, "");
-    for (uint32_t h = 0; h < 2; h++)
+    for (uint32_t k = 0; k < x->n_words; k++)
+        args[n++] = LLVMBuildBitCast(e->b, a[x->n_words == 4 ? rows_first[k] : k], x->operand, "");
+    for (uint32_t h = 0; h < x->n_words / 2; h++)
         args[n++] = LLVMBuildBitCast(e->b, b[2 * h + p], x->operand, "");
     for (uint32_t h = 0; h < 2; h++) {
         LV *pair = c + 4 * h + 2 * p;
         if (x->n_sums == 2) {
-            args[n++] = LLVMBuildBitCast(e->b, as_word(e, pair[0], pair[1]), x->sum, "");
+            args[n++] = LLVMBuildBitCast(e->b, as_word(e, pair), x->sum, "");
         } else {
             args[n++] = pair[0];
             args[n++] = pair[1];
@@ -227,7 +271,7 @@ static void multiply_half(Emit *e, const Product *x, const LV *a, const LV *b, u
         LV *pair = c + 4 * h + 2 * p;
         if (x->n_sums == 2) {
             LV word = LLVMBuildBitCast(e->b, LLVMBuildExtractValue(e->b, r, h, ""), e->i32, "");
-            from_word(e, word, element, &pair[0], &pair[1]);
+            from_word(e, word, e->f16, pair);
         } else {
             pair[0] = LLVMBuildExtractValue(e->b, r, 2 * h, "");
             pair[1] = LLVMBuildExtractValue(e->b, r, 2 * h + 1, "");
@@ -235,20 +279,56 @@ static void multiply_half(Emit *e, const Product *x, const LV *a, const LV *b, u
     }
 }
 
+static bool is_small_float(const SpvType *t)
+{
+    return t->format == SPV_E4M3 || t->format == SPV_E5M2;
+}
+
+/* An operand's elements, of fp8 as f16. */
+static const LV *factors(Emit *e, SpvId id, const SpvType *t, LV *converted)
+{
+    uint32_t n;
+    const LV *leaf = ops_leaves(e, id, &n);
+    if (!is_small_float(t))
+        return leaf;
+    for (uint32_t k = 0; k < HELD; k += 2) {
+        LV args[] = { LLVMBuildZExt(e->b, leaf[k], e->i16, ""),
+                      LLVMBuildZExt(e->b, leaf[k + 1], e->i16, "") };
+        LV pair = LLVMBuildOr(e->b, args[0],
+                              LLVMBuildShl(e->b, args[1], LLVMConstInt(e->i16, 8, 0), ""), "");
+        if (threads_of(e)->capability >= 89) {
+            bool fine = t->format == SPV_E4M3;
+            LV two = threads_call(
+                e, fine ? "llvm.nvvm.e4m3x2.to.f16x2.rn" : "llvm.nvvm.e5m2x2.to.f16x2.rn",
+                LLVMVectorType(e->f16, 2), &pair, 1);
+            from_word(e, LLVMBuildBitCast(e->b, two, e->i32, ""), e->f16, converted + k);
+            continue;
+        }
+        for (uint32_t j = k; j < k + 2; j++)
+            converted[j] = arith_convert(e->b, leaf[j], comp_of(t), COMP_F16, ROUND_NEAREST, false);
+    }
+    return converted;
+}
+
 static void multiply(Emit *e, const SpvInst *i)
 {
     uint32_t n;
     Product x;
-    LV *a = ops_leaves(e, spv_operand(i, 0), &n), *c = ops_leaves(e, spv_operand(i, 2), &n);
-    LV words[4], sums[HELD];
-    const SpvType *of_a = spv_type_of(e->module, spv_operand(i, 0))->element;
-    if (!product_of(e, of_a, spv_type(e->module, i->type)->element, &x)) {
+    const SpvType *of[2];
+    LV words[4], sums[HELD], converted[2][HELD];
+    const LV *operand[2], *c = ops_leaves(e, spv_operand(i, 2), &n);
+    uint32_t mask = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        of[k] = spv_type_of(e->module, spv_operand(i, k))->element;
+        operand[k] = factors(e, spv_operand(i, k), of[k], converted[k]);
+    }
+    if (!product_of(e, of[0], spv_type(e->module, i->type)->element, mask, &x)) {
         emit_error(e, i, NULL, "LLVM has no %s", x.name);
         return;
     }
-    words_of(e, a, words);
+    words_of(e, operand[0], words);
     memcpy(sums, c, sizeof sums);
-    const LV *b = turned(e, spv_operand(i, 1));
+    const LV *b = turned(e, spv_operand(i, 1), operand[1]);
     for (uint32_t p = 0; p < 2; p++)
         multiply_half(e, &x, words, b, p, sums);
     emit_set(e, i, sums, HELD);
@@ -399,16 +479,16 @@ static void store_by_lines(Emit *e, const Access *x, const LV *leaf)
 static void set_loaded(Emit *e, const Access *x, LV *leaf)
 {
     if (x->by_column) {
-        LV words[4];
+        LV words[4], across[4];
         Turned *t = turned_of(e, x->i->id);
-        words_of(e, leaf, words);
-        for (uint32_t h = 0; h < 2; h++)
-            for (uint32_t p = 0; p < 2; p++) {
-                t->word[2 * p + h] = words[2 * h + p];
-                LV *pair = leaf + 4 * p + 2 * h;
-                from_word(e, turn(e, words[2 * h + p]), x->type, &pair[0], &pair[1]);
-            }
-        t->block = e->position + 1;
+        uint32_t n = words_of(e, leaf, words);
+        turn_words(e, words, n, across);
+        from_words(e, across, n, x->type, leaf);
+        if (!is_small_float(x->element)) { /* which is converted before */
+            for (uint32_t k = 0; k < n; k++)
+                t->word[k] = n == 4 ? words[2 * (k % 2) + k / 2] : words[k];
+            t->block = e->position + 1;
+        }
     }
     emit_set(e, x->i, leaf, HELD);
 }
@@ -461,7 +541,7 @@ static void load(Emit *e, const SpvInst *i)
     Access x;
     LV leaf[HELD];
     open_access(e, i, 1, spv_type(e->module, i->type)->element, &x);
-    if (x.by_column && x.size != 2) {
+    if (x.by_column && x.size > 2) {
         load_elements(e, &x, true, leaf);
         emit_set(e, i, leaf, HELD);
         return;

@@ -285,6 +285,10 @@ static LV descriptor(const Stager *s, const Panel *p, LV at)
 
 static const char *type_names(const NvptxFusion *f)
 {
+    static const char *const bytes[4] = { "k32.s32.u8.u8", "k32.s32.s8.u8", "k32.s32.u8.s8",
+                                          "k32.s32.s8.s8" };
+    if (f->factor->bits == 8)
+        return bytes[f->a_signed + 2 * f->b_signed];
     if (f->factor->format == SPV_BF16)
         return "k16.f32.bf16.bf16";
     return f->sum->bits == 16 ? "k16.f16.f16.f16" : "k16.f32.f16.f16";
@@ -301,8 +305,11 @@ static void product_text(const Stager *s, char *text, size_t size, char *constra
                          type_names(s->f));
         for (uint32_t r = 0; r < n; r++)
             text += snprintf(text, (size_t)(end - text), "%s$%u", r ? ", " : "", r);
-        text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p, 1, 1, %d, %d; ", 2 * n + k,
-                         2 * n + 4 + k, !lies_along_k(s, &s->a), !lies_along_k(s, &s->b));
+        text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p", 2 * n + k, 2 * n + 4 + k);
+        if (s->f->factor->bits == 16) /* neither negated, and how the lines lie */
+            text += snprintf(text, (size_t)(end - text), ", 1, 1, %d, %d", !lies_along_k(s, &s->a),
+                             !lies_along_k(s, &s->b));
+        text += snprintf(text, (size_t)(end - text), "; ");
     }
     snprintf(text, (size_t)(end - text), "}");
     for (uint32_t r = 0; r < n; r++)
