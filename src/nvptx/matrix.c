@@ -22,7 +22,7 @@ enum { TILE = 16, HELD = 8 };
 /* B as mma takes it, where it was transposed already: good in one block. */
 typedef struct Turned {
     uint32_t block; /* 1 + Cfg position */
-    /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p); of bytes p: rows 4t to 4t + 3 */
+    /* 2h + p: rows of k 4t + 2h and the one after, columns r(g, p); bytes: p, rows 4t to 4t + 3 */
     LV word[4];
 } Turned;
 

@@ -5,7 +5,8 @@
  *
  * The PTX has one kernel, NVPTX_KERNEL_NAME, whose parameter is an NvptxEnv by value, with the push
  * constants behind it. Its blocks have as many threads as the workgroup invocations in x, y and z
- * (or are of several workgroups: NvptxKernel.fused), and as much dynamic shared memory as NvptxKernel.shared_bytes and the dispatch's own.
+ * (or are of several workgroups: NvptxKernel.fused), and as much dynamic shared memory as
+ * NvptxKernel.shared_bytes and the dispatch's own.
  * A slot below NVPTX_OWN_SLOTS that is no array has its descriptor in NvptxEnv.own.
  */
 #ifndef HEDDLE_NVPTX_H
