@@ -12,6 +12,7 @@
 #     make package    a release that runs wherever it is unpacked: build/package/heddle-*.tar.zst
 #     make wheel      the same for Python: build/package/heddle-*.whl
 #     make deb        Debian's packages for this system: build/package/*.deb
+#     make site       README.md and docs/ as a site: build/site
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),ON,OFF)
 
@@ -84,7 +85,11 @@ deb: deps
 	@lintian --fail-on error,warning build/deb/*.changes
 	@cp build/deb/*.deb build/package && ls build/package/*.deb
 
+site: DEPS := mkdocs
+site: deps
+	@tools/site.py
+
 clean:
 	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree build/deb
 
-.PHONY: all deps run test test-cuda bench fuzz asan tsan install package-tree package wheel deb clean
+.PHONY: all deps run test test-cuda bench fuzz asan tsan install package-tree package wheel deb site clean

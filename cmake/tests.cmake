@@ -150,6 +150,12 @@ if(TARGET heddle_cli)
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     add_test(NAME documents COMMAND Python3::Interpreter tests/documents/run.py
         $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    if(TARGET heddle_vulkan AND NOT HEDDLE_SANITIZE)
+        add_test(NAME documents_commands COMMAND Python3::Interpreter tests/documents/commands.py
+            $<TARGET_FILE:heddle_cli> ${own} "${PROJECT_BINARY_DIR}"
+            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+        set_tests_properties(documents_commands PROPERTIES TIMEOUT ${seconds})
+    endif()
     set_tests_properties(golden PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
     add_test(NAME extensions COMMAND Python3::Interpreter tests/extensions.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")

@@ -69,8 +69,8 @@ static void expression(Program *p, uint32_t depth)
         "sum8((uint8)((uint)(@)) * (uint8)((uint)(@), 2, 3, 4, (uint)(@), 6, 7, 8))",
         "({ T t_ = (T)(@); __typeof__(t_) u_ = (@); t_ ^= u_; t_; })",
         "({ uint s_ = 0; for (int k_ = 0; k_ < 3; k_++) s_ = s_ * 5 + (uint)(@); s_; })",
-        "({ __typeof__(@) t_; switch ((int)(@) & 7) { case 0 ... 2: t_ = (@); break; "
-        "case 5 ... 6: t_ = 9; break; default: t_ = (@); } t_; })",
+        ("({ __typeof__(@) t_; switch ((int)(@) & 7) { case 0 ... 2: t_ = (@); break; "
+         "case 5 ... 6: t_ = 9; break; default: t_ = (@); } t_; })"),
         "__builtin_popcount((uint)(@))", "__builtin_expect((@), 1)",
         "sum8((convert_uint8((uchar8)((uchar)(@), 9, (uchar)(@), 1, 2, 3, 4, 5)) & 255).s73625140)",
     };
