@@ -18,13 +18,14 @@ continues it on the next RUN: line. A file without one is an input of another te
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
 /proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
 FileCheck that compiles OpenCL C to SPIR-V, `REQUIRES: mlir` for heddle-mlir beside heddle and
-mlir-opt beside FileCheck.
+mlir-opt beside FileCheck, `REQUIRES: gdb` and `REQUIRES: perf` for these programs.
 """
 import argparse
 import concurrent.futures
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -80,6 +81,10 @@ def mlir_flags(options):
     return {"mlir"} if all(map(os.path.exists, tools)) else set()
 
 
+def program_flags():
+    return {name for name in ("gdb", "perf") if shutil.which(name)}
+
+
 def substitute(command, path, options):
     out = os.path.join(options.scratch, path)
     os.makedirs(os.path.dirname(out), exist_ok=True)
@@ -101,10 +106,10 @@ def cpu_flags():
 
 
 def run(path, text, options):
-    """None when skipped, else (passed, what to tell)."""
-    needed = " ".join(directives(text, "REQUIRES")).split()
-    if not set(needed) <= options.flags:
-        return None
+    """(passed, what to tell); passed is None when it was skipped for want of what is told."""
+    missing = set(" ".join(directives(text, "REQUIRES")).split()) - options.flags
+    if missing:
+        return None, sorted(missing)
     told, failed = "", False
     for command in commands(text):
         script = substitute(PRELUDE + command, path, options)
@@ -130,7 +135,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("files", nargs="*", help="only these")
     options = parser.parse_args()
-    options.flags = cpu_flags() | clang_flags(options) | mlir_flags(options)
+    options.flags = cpu_flags() | clang_flags(options) | mlir_flags(options) | program_flags()
 
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
                               for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]
@@ -142,18 +147,20 @@ def main():
             tests.append((path, text))
 
     passed = failed = skipped = 0
+    missing = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda t: run(*t, options), tests)
         for (path, _), result in zip(tests, results):
-            if result is None:
+            if result[0] is None:
                 skipped += 1
+                missing.update(result[1])
             elif result[0]:
                 passed += 1
             else:
                 failed += 1
                 print("FAILED: %s\n%s" % (path, result[1]))
     if skipped:
-        print("%d skipped: what they require is not here" % skipped)
+        print("%d skipped for want of %s" % (skipped, ", ".join(sorted(missing))))
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 

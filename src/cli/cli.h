@@ -41,7 +41,7 @@ typedef struct CliOptions {
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
     double tolerance, seconds;
-    bool stats, robust, no_robust, no_optimisation, help, rotate_loads, pipeline;
+    bool stats, robust, no_robust, no_optimisation, debug, help, rotate_loads, pipeline;
 } CliOptions;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
@@ -145,6 +145,12 @@ HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
 void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n);
 /* heddle profile-device: such a profile, of the device. */
 int command_profile(const CliOptions *o);
+
+/* ---- annotate.c ------------------------------------------------------------------------------ */
+
+/* Assembly, or LLVM IR where comments begin with ";", with the lines of the source that it came
+ * from as comments; for free(). *size: the text's, then the result's. NULL: out of memory. */
+char *annotate(const char *text, size_t *size, const char *comment);
 
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 

@@ -102,6 +102,18 @@ static int write_passes(const CliOptions *o, const void *spirv, size_t size, Hed
     return status;
 }
 
+static int write_text(const CliOptions *o, const char *text, size_t size, int form)
+{
+    HeddleEmit emit = forms[form].emit;
+    bool is_ir = emit == HEDDLE_EMIT_LLVM || emit == HEDDLE_EMIT_LLVM_PLAIN;
+    char *lines = NULL;
+    if (o->debug && (is_ir || emit == HEDDLE_EMIT_NATIVE))
+        lines = annotate(text, &size, is_ir ? ";" : strstr(text, ".version") ? "//" : "#");
+    int status = write_out(o, lines ? lines : text, size, forms[form].binary);
+    free(lines);
+    return status;
+}
+
 static int write_compiled(const CliOptions *o, const HeddleModule *m, int form, HeddleLog *log)
 {
     HeddleDevice *device = NULL;
@@ -115,7 +127,7 @@ static int write_compiled(const CliOptions *o, const HeddleModule *m, int form, 
     if (!r && forms[form].form == PASSES)
         status = write_passes(o, text, size, log);
     else if (!r)
-        status = write_out(o, text, size, forms[form].binary);
+        status = write_text(o, text, size, form);
     heddle_kernel_free(kernel);
     heddle_device_free(device);
     return status;

@@ -325,6 +325,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .subgroup_size = o->subgroup_size,
                               .robust = o->robust,
                               .no_robust = o->no_robust,
+                              .debug = o->debug,
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
                               .emit = purpose.emit };

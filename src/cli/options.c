@@ -66,6 +66,8 @@ static const Option options[] = {
       FLAG, AT(robust), 0, KERNEL },
     { "--no-robust", NULL, "not even on cuda, where they do so unless this is given",
       FLAG, AT(no_robust), 0, KERNEL },
+    { "-g", NULL, "with the source's lines, for debuggers, profilers and faults (HEDDLE_DEBUG=1)",
+      FLAG, AT(debug), 0, KERNEL },
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },

@@ -149,6 +149,7 @@ static bool lower(Compilation *c)
     Lanes *lanes = e->own = NEW(&c->arena, Lanes);
     *lanes = (Lanes){ .kernel = c->kernel, .options = &c->options, .machine = c->target };
     e->robust = c->options.robust;
+    e->lines = c->options.debug;
     e->fma = c->target->features && strstr(c->target->features, "+fma");
     e->sink = c->sink;
     e->W = c->options.subgroup_size;
@@ -189,11 +190,15 @@ static bool generate(Compilation *c)
     if (!emit_module(e, CPU_KERNEL_NAME) || !keep_facts(c))
         return false;
     CpuJit jit;
+    const char *file = e->module->name ? e->module->name : "kernel", *slash = strrchr(file, '/');
+    c->options.name = arena_printf(&c->arena, "%s:%s", slash ? slash + 1 : file, c->entry.name);
     c->llvm_owned = false;
     if (!cpu_jit(e->ll, e->cx, c->target, &c->options, &jit, c->sink))
         return false;
     c->kernel->code = jit.code;
     c->kernel->owner = jit.owner;
+    c->kernel->lines = jit.lines;
+    c->kernel->debug = c->options.debug;
     if (jit.text) {
         c->kernel->text = jit.text;
         c->kernel->text_size = jit.text_size;
@@ -237,6 +242,7 @@ void cpu_kernel_free(CpuKernel *k)
     if (!k)
         return;
     cpu_code_free(k->owner);
+    cpu_lines_free(k->lines);
     free(k->text);
     free(k->slots);
     free(k);

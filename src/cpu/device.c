@@ -183,6 +183,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
     CpuOptions options = { .subgroup_size = how->subgroup_size,
                            .robust = how->robust,
                            .stats = how->stats,
+                           .debug = how->debug,
                            .optimise = !how->no_optimisation };
     memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
     if ((unsigned)how->emit < COUNT_OF(emits))

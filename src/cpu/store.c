@@ -43,6 +43,7 @@ size_t cpu_kernel_save(const CpuKernel *k, void *out)
     h.kernel.slots = NULL;
     h.kernel.text = NULL;
     h.kernel.owner = NULL;
+    h.kernel.lines = NULL;
     h.hash = hash_of(&h, body);
     memcpy(out, &h, sizeof h);
     return sizeof h + size;
@@ -80,9 +81,11 @@ CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink)
     if (!k->slots || !k->text)
         return refuse_stored(k, sink, "finds no memory");
     CpuJit jit;
-    if (!cpu_jit_load(k->text, k->text_size, &jit, sink))
+    CpuOptions options = { .debug = k->debug };
+    if (!cpu_jit_load(k->text, k->text_size, &options, &jit, sink))
         return refuse_stored(k, sink, "cannot be linked");
     k->code = jit.code;
     k->owner = jit.owner;
+    k->lines = jit.lines;
     return k;
 }

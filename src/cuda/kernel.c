@@ -120,6 +120,7 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
                              .subgroup_size = how->subgroup_size,
                              .robust = !how->no_robust && !how->arguments,
                              .optimise = !how->no_optimisation,
+                             .debug = how->debug,
                              .emit = how->emit == HEDDLE_EMIT_LLVM ? NVPTX_EMIT_LLVM_OPTIMISED
                                      : how->emit == HEDDLE_EMIT_LLVM_PLAIN ? NVPTX_EMIT_LLVM
                                                                            : NVPTX_EMIT_PTX };

@@ -151,7 +151,7 @@ typedef struct DeviceCompile {
     uint32_t subgroup_size;  /* one of info's; 0 = the required one, else the device's
                                      * choice */
     uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
-    bool robust, no_robust, stats, no_optimisation;
+    bool robust, no_robust, stats, no_optimisation, debug;
     bool check, check_portability; /* only where info.checks */
     HeddleEmit emit;               /* a form that the device does not make is an error */
     SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
@@ -191,6 +191,7 @@ typedef enum DeviceFaultKind {
 typedef struct DeviceFault {
     DeviceFaultKind kind;
     uint64_t address; /* 0: none, or not known */
+    uint64_t place;   /* of the instruction; 0: not known */
 } DeviceFault;
 
 typedef struct DeviceDispatch {

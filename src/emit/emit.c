@@ -77,11 +77,8 @@ static bool is_pointer(Emit *e, SpvId id)
     return t && t->kind == SPV_POINTER;
 }
 
-void emit_inst(Emit *e, const SpvInst *i)
+static void emit_one(Emit *e, const SpvInst *i)
 {
-    const SpvOpInfo *info = spv_op_info(i->op);
-    if (info && info->flags & SPV_OPF_DEBUG)
-        return;
     if (e->target->inst && e->target->inst(e, i))
         return;
     const EmitRule *rule = emit_rule(e, i->op);
@@ -91,6 +88,16 @@ void emit_inst(Emit *e, const SpvInst *i)
         rule->fn(e, i);
     else if (i->op != SpvOpLabel && i->op != SpvOpNoLine && i->op != SpvOpLine)
         emit_error(e, i, NULL, "%s is not supported on %s", spv_op_name(i->op), e->target->name);
+}
+
+void emit_inst(Emit *e, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    if (info && info->flags & SPV_OPF_DEBUG)
+        return;
+    LLVMMetadataRef before = debug_at(e, i);
+    emit_one(e, i);
+    debug_back(e, before);
 }
 
 void emit_block_insts(Emit *e, SpvBlock *block)
@@ -164,11 +171,14 @@ bool emit_module(Emit *e, const char *name)
     e->fn = LLVMAddFunction(e->ll, name, LLVMFunctionType(e->void_, &e->ptr, 1, 0));
     e->env = LLVMGetParam(e->fn, 0);
     emit_open_function(e);
+    debug_begin(e);
+    debug_open_function(e, e->entry->function);
     value_begin(e);
     if (t->begin(e) && arguments_begin(e) && variables_begin(e) && t->plan(e) && !e->failed) {
         initialise_shared(e);
         t->blocks(e);
     }
     emit_close_function(e);
+    debug_end(e);
     return !e->failed;
 }

@@ -145,6 +145,7 @@ struct Emit {
     uint32_t local_size[3]; /* 0 0 0 where the dispatch decides */
     bool robust;            /* robustBufferAccess2: reads outside give 0, writes are dropped */
     bool fma;               /* the machine fuses multiplication and addition */
+    bool lines;             /* with debug locations (debug.c) */
     LLVMContextRef cx;
     LLVMModuleRef ll;
 
@@ -168,6 +169,8 @@ struct Emit {
     struct EmitValues *values;       /* value.c's */
     struct EmitVariables *variables; /* variables.c's */
     struct EmitOps *ops;             /* ops.c's; NULL at the start */
+    struct EmitDebug *debug;         /* debug.c's; NULL without */
+    LLVMMetadataRef debug_function;  /* of fn */
     SpvArguments arguments;          /* of an OpenCL kernel */
     /* in a function that instructions call for elements, the entry point's state; NULL in that
      * one */
@@ -190,6 +193,11 @@ void emit_inst(Emit *e, const SpvInst *i);
 void emit_block_insts(Emit *e, SpvBlock *block); /* all but phis and the terminator */
 void emit_open_function(Emit *e);                /* makes the builders for the body of e->fn */
 void emit_close_function(Emit *e);
+/* What is built at e->b from here on is of `i`. Returns what it was of before, for debug_back. */
+LLVMMetadataRef debug_at(Emit *e, const SpvInst *i);
+LLVMMetadataRef debug_here(const Emit *e);
+void debug_back(Emit *e, LLVMMetadataRef to);
+void debug_open_function(Emit *e, const SpvFunction *f); /* e->fn is its code */
 /* For a function that e->caller calls: it has values and inputs of its own, and the caller's
  * variables. */
 void emit_begin_called(Emit *e);

@@ -12,7 +12,11 @@
 extern const EmitRule emit_rules_value[];   /* value.c */
 extern const EmitRule emit_rules_arith[];   /* ops.c: arithmetic, bits, extended instructions */
 extern const EmitRule emit_rules_memory[];  /* memory.c */
-extern const EmitRule emit_rules_pointer[]; /* pointer.c */
+extern const EmitRule emit_rules_pointer[]; /* debug.c */
+void debug_begin(Emit *e);
+void debug_end(Emit *e);
+
+/* pointer.c */
 extern const EmitRule emit_rules_address[]; /* address.c */
 extern const EmitRule emit_rules_tensor[];  /* tensor.c: tensor layouts and views */
 

@@ -134,6 +134,7 @@ static bool open_module(Compilation *c)
     threads_of(e)->capability = (uint32_t)strtoul(c->isa + strlen("sm_"), NULL, 10);
     e->robust = c->options->robust;
     e->fma = true;
+    e->lines = c->options->debug;
     e->sink = c->sink;
     e->W = c->passes.subgroup_size;
     memcpy(e->local_size, c->kernel->local_size, sizeof e->local_size);

@@ -147,8 +147,10 @@ void threads_blocks(Emit *e)
     for (uint32_t p = 0; p + 1 < c->n && !e->failed; p++) {
         e->position = p;
         LLVMPositionBuilderAtEnd(e->b, t->first[p]);
+        debug_at(e, c->blocks[p].block->insts.first);
         make_phis(e, c->blocks[p].block);
         emit_block_insts(e, c->blocks[p].block);
+        debug_at(e, c->blocks[p].block->insts.last);
         threads_load_matrices(e);
         if (t->fusion && t->fusion->before == p)
             fusion_emit(e);

@@ -54,6 +54,7 @@ typedef struct NvptxOptions {
     uint32_t local_size[3]; /* for kernels that leave it open; 0 = the dispatch decides */
     bool robust;            /* robustBufferAccess2 */
     bool optimise;
+    bool debug;     /* with lines */
     NvptxEmit emit; /* what `text` is */
 } NvptxOptions;
 

@@ -183,12 +183,18 @@ static void copy_id_decorations(Inliner *s, SpvId from, SpvId to)
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
+typedef struct Moved {
+    const SpvCallSite *from, *to;
+} Moved;
+
 typedef struct Site {
     SpvInst *call;
     SpvFunction *caller, *callee;
     SpvBlock *rest;        /* what follows the call; NULL when the callee is one block */
     VEC(uint32_t) results; /* value, block, value, block... */
     uint32_t n_returns;
+    const SpvCallSite *place; /* this call */
+    VEC(Moved) moved;         /* those that were inlined into the callee: what they are in here */
 } Site;
 
 static void map_to(Inliner *s, SpvId from, SpvId to)
@@ -203,9 +209,31 @@ static SpvId mapped(const Inliner *s, SpvId id)
     return id < s->map.len && s->map.data[id] ? s->map.data[id] : id;
 }
 
-static SpvInst *copy_inst(Inliner *s, const SpvInst *i)
+/* The name as it is in the source: glslang adds the types of the parameters. */
+static const char *plain_name(Inliner *s, const SpvFunction *f)
+{
+    const char *name = function_name(s->m, f);
+    return arena_printf(s->m->arena, "%.*s", (int)strcspn(name, "("), name);
+}
+
+/* What a call that was inlined into the callee is after this one. */
+static const SpvCallSite *moved_call(Inliner *s, Site *t, const SpvCallSite *within)
+{
+    if (!within)
+        return t->place;
+    for (uint32_t k = 0; k < t->moved.len; k++)
+        if (t->moved.data[k].from == within)
+            return t->moved.data[k].to;
+    SpvCallSite *copy = arena_copy(s->m->arena, within, sizeof *within);
+    copy->outer = moved_call(s, t, within->outer);
+    vec_push(s->c->scratch, &t->moved, (Moved){ within, copy });
+    return copy;
+}
+
+static SpvInst *copy_inst(Inliner *s, Site *t, const SpvInst *i)
 {
     SpvInst *c = spv_clone_inst(s->m, i);
+    c->call = moved_call(s, t, i->call);
     edit_ids(c, &s->ids);
     for (uint32_t k = 0; k < s->ids.n; k++)
         c->words[s->ids.at[k]] = mapped(s, c->words[s->ids.at[k]]);
@@ -234,9 +262,9 @@ static void map_results(Inliner *s, const SpvFunction *callee, bool labels)
 }
 
 /* The callee's variables become the caller's; their initializers become stores at the call. */
-static void copy_variable(Inliner *s, const Site *t, const SpvInst *i, SpvInst *before)
+static void copy_variable(Inliner *s, Site *t, const SpvInst *i, SpvInst *before)
 {
-    SpvInst *c = copy_inst(s, i);
+    SpvInst *c = copy_inst(s, t, i);
     if (spv_n_operands(c) > 1) {
         uint32_t store[2] = { c->id, spv_operand(c, 1) };
         spv_insert_before(before, spv_make(s->m, SpvOpStore, 0, 0, store, 2));
@@ -281,7 +309,7 @@ static void inline_block(Inliner *s, Site *t)
         if (i->op == SpvOpVariable)
             copy_variable(s, t, i, t->call);
         else if (!copy_return(s, t, i, NULL))
-            spv_insert_before(t->call, copy_inst(s, i));
+            spv_insert_before(t->call, copy_inst(s, t, i));
     }
     finish_call(s, t);
 }
@@ -358,7 +386,7 @@ static void inline_blocks(Inliner *s, Site *t)
             if (i->op == SpvOpVariable)
                 continue;
             if (!copy_return(s, t, i, to))
-                spv_append(to, copy_inst(s, i));
+                spv_append(to, copy_inst(s, t, i));
         }
     }
     SpvBlock *first = edit_block(s->m, mapped(s, t->callee->first->id));
@@ -374,6 +402,8 @@ static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunct
     Site t = { .call = call, .caller = caller, .callee = callee };
     uint16_t end = callee->first->insts.last->op;
     PassAheadReport *ahead = s->c->options->ahead;
+    SpvCallSite place = { plain_name(s, callee), call->file, call->line, call->column, call->call };
+    t.place = arena_copy(s->m->arena, &place, sizeof place);
     map_parameters(s, &t);
     if (ahead && s->structured && returns_early(callee))
         ahead->unstructured |= returns_from_loop(s, callee);

@@ -250,6 +250,17 @@ static void note_neighbour(RuntimeRun *r)
              (unsigned long long)best.size);
 }
 
+/* What was said of the fault so far is of the buffer and, with lines, of the source. */
+static void note_fault(RuntimeRun *r)
+{
+    if (r->x.fault.address)
+        note_neighbour(r);
+    if (r->x.fault.kind != DEVICE_FAULT_NONE)
+        diag(&r->sink, DIAG_NOTE, NULL, NULL,
+             "it was in kernel '%s': run with --check (HEDDLE_CHECK=1) to see which invocation",
+             r->kernel->info->entry);
+}
+
 static HeddleStats stats_of(const uint64_t *from)
 {
     return (HeddleStats){
@@ -334,8 +345,8 @@ HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report
                          .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
                          .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED],
                          .bytes_copied = x->stats[DEVICE_STAT_BYTES_COPIED] };
-    if (result && x->fault.address)
-        note_neighbour(r);
+    if (result)
+        note_fault(r);
     sized_write(&sized_report, report, &all, log);
     return result ? log_failed_stage(&r->sink, log, result, "running the kernel") : HEDDLE_OK;
 }

@@ -206,6 +206,7 @@ static HeddleResult compile_for_device(Build *b)
     how->check_portability = o->check_portability;
     how->no_robust = o->no_robust;
     how->no_optimisation = o->no_optimisation;
+    how->debug = o->debug;
     how->emit = o->emit;
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
         return HEDDLE_ERROR_SOURCE;
@@ -264,6 +265,12 @@ static HeddleResult check_options(const HeddleDevice *device, const HeddleKernel
     return HEDDLE_OK;
 }
 
+static bool wants_debug(void)
+{
+    const char *s = secure_getenv("HEDDLE_DEBUG");
+    return s && *s && strcmp(s, "0");
+}
+
 HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                const HeddleKernelOptions *options, HeddleKernel **out,
                                HeddleLog *log)
@@ -284,6 +291,7 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                         o->subgroup_size);
     if (made_for)
         own.subgroup_size = made_for;
+    own.debug |= wants_debug();
     HeddleResult r = check_options(device, o, log);
     if (r)
         return r;

@@ -297,6 +297,7 @@ SpvInst *spv_put(SpvModule *m, SpvInst *at, uint16_t op, SpvId type, const uint3
     i->line = at->line;
     i->file = at->file;
     i->column = at->column;
+    i->call = at->call;
     i->index = at->index;
     spv_insert_before(at, i);
     return i;

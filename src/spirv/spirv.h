@@ -25,6 +25,14 @@ typedef struct SpvInstList {
     SpvInst *first, *last;
 } SpvInstList;
 
+/* The call whose inlined body an instruction is from. */
+typedef struct SpvCallSite SpvCallSite;
+struct SpvCallSite {
+    const char *function;        /* its name in the source */
+    uint32_t file, line, column; /* where it was called, as in SpvInst */
+    const SpvCallSite *outer;    /* the call that this one was inlined with; or NULL */
+};
+
 struct SpvInst {
     SpvInst *prev, *next; /* in its list */
     SpvInstList *list;    /* the list that it is linked in, or NULL */
@@ -37,6 +45,7 @@ struct SpvInst {
     SpvId type, id;              /* result type and result, 0 where the opcode has none */
     uint32_t index;              /* place in the module as it was read; clones keep theirs */
     uint32_t file, line, column; /* from OpLine or debug information; file: id of an OpString */
+    const SpvCallSite *call;     /* NULL: it was in its function from the start */
 };
 
 /* A block's list starts with OpLabel and ends with its terminator. */

@@ -125,6 +125,7 @@ void config_read(HvConfig *c)
 {
     *c = (HvConfig){
         .check = on("HEDDLE_CHECK"),
+        .debug = on("HEDDLE_DEBUG"),
         .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
         .stats = on("HEDDLE_STATS"),
     };

@@ -100,6 +100,7 @@ typedef struct HvConfig {
     bool check;                 /* run on the reference device and check */
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
+    bool debug;                 /* code with lines, for debuggers and profilers */
     bool large_shapes;          /* lists matrices above 32 x 32 too */
     HvMatrixLevel matrices;     /* what it says that it has of them */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */

@@ -121,7 +121,8 @@ static HeddleResult counter_run(Counter *c, DeviceDispatch *x, DiagSink *sink)
 {
     const DeviceBinding *b = x->kernel->n_slots ? &x->slots[0][0] : NULL;
     if (!b || b->size < sizeof(uint64_t)) {
-        x->fault = (DeviceFault){ DEVICE_FAULT_WRITE, b ? (uintptr_t)b->base + b->size : 0 };
+        x->fault = (DeviceFault){ .kind = DEVICE_FAULT_WRITE,
+                                  .address = b ? (uintptr_t)b->base + b->size : 0 };
         diag(sink, DIAG_ERROR, NULL, NULL, "there is no room for the count");
         return HEDDLE_ERROR_RUN;
     }

@@ -163,7 +163,8 @@ static HeddleResult tracer_dispatch(DeviceBase *d, DeviceDispatch *x, Arena *scr
     x->end_ns = clock_ns();
     uint64_t address = to ? (uintptr_t)to->base : 0, offset = (address - first_address) % stride;
     if (!to || to->size < sizeof(words)) {
-        x->fault = (DeviceFault){ DEVICE_FAULT_WRITE, to ? address + to->size : 0 };
+        x->fault = (DeviceFault){ .kind = DEVICE_FAULT_WRITE,
+                                  .address = to ? address + to->size : 0 };
         diag(sink, DIAG_ERROR, NULL, NULL, "no buffer is bound that what was traced fits in");
         return HEDDLE_ERROR_RUN;
     }

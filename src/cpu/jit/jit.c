@@ -271,9 +271,10 @@ static bool define_symbols(Compile *c)
 }
 
 /* Disposes of the object. */
-static bool link_object(Compile *c, LLVMMemoryBufferRef object)
+static bool load_object(Compile *c, LLVMMemoryBufferRef object, bool debug)
 {
-    if (failed(c, "LLVM's JIT: ", LLVMOrcCreateLLJIT(&c->jit, NULL))) {
+    LLVMOrcLLJITBuilderRef builder = debug ? cpu_debug_linker() : NULL;
+    if (failed(c, "LLVM's JIT: ", LLVMOrcCreateLLJIT(&c->jit, builder))) {
         LLVMDisposeMemoryBuffer(object);
         return false;
     }
@@ -292,6 +293,24 @@ static bool link_object(Compile *c, LLVMMemoryBufferRef object)
                                             on_late_orc_error, NULL);
     c->out->code = (CpuSubgroupFn *)(uintptr_t)address;
     return true;
+}
+
+/* Disposes of the object. */
+static bool link_object(Compile *c, LLVMMemoryBufferRef object)
+{
+    bool debug = c->options->debug || cpu_perf();
+    LLVMMemoryBufferRef seen = NULL;
+    if (debug)
+        seen = LLVMCreateMemoryBufferWithMemoryRangeCopy(LLVMGetBufferStart(object),
+                                                         LLVMGetBufferSize(object), "kernel");
+    bool good = load_object(c, object, debug);
+    if (good && seen)
+        c->out->lines = cpu_debug_lines(seen, (uintptr_t)c->out->code);
+    if (c->out->lines && cpu_perf() == CPU_PERF_MAP)
+        cpu_perf_map(c->out->lines, c->options->name ? c->options->name : "kernel");
+    if (seen)
+        LLVMDisposeMemoryBuffer(seen);
+    return good;
 }
 
 /* ---- the compilation ----------------------------------------------------------------------- */
@@ -385,6 +404,7 @@ static bool finish(Compile *c, double start, DiagSink *sink)
             diag(sink, DIAG_ERROR, NULL, NULL, "LLVM failed without saying why");
         dispose_jit(c->jit);
         free(c->out->text);
+        cpu_lines_free(c->out->lines);
         memset(c->out, 0, sizeof *c->out);
         return false;
     }
@@ -411,12 +431,13 @@ bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *targ
     return finish(&c, start, sink);
 }
 
-bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink)
+bool cpu_jit_load(const void *object, size_t size, const CpuOptions *options, CpuJit *out,
+                  DiagSink *sink)
 {
     pthread_once(&initialised, initialise);
     double start = clock_seconds();
     memset(out, 0, sizeof *out);
-    Compile c = { .out = out };
+    Compile c = { .options = options, .out = out };
     LLVMMemoryBufferRef copy =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, CPU_KERNEL_NAME);
     c.ok = link_object(&c, copy);

@@ -18,9 +18,11 @@
 #define HEDDLE_CPU_JIT_JIT_H
 
 #include "cpu/machine/kernel.h"
+#include "cpu/machine/lines.h"
 #include "cpu/machine/machine.h"
 
 #include <llvm-c/Core.h>
+#include <llvm-c/LLJIT.h>
 #include <llvm-c/Target.h>
 
 struct CpuCode; /* the memory of one kernel's machine code */
@@ -30,6 +32,7 @@ typedef struct CpuJit {
     CpuSubgroupFn *code;
     char *text;           /* malloc'd: what options->emit asked for, or NULL */
     size_t text_size;     /* of a text without its final NUL */
+    CpuLines *lines;      /* of options->debug; or NULL */
     uint32_t stack_bytes; /* for the kernel function and what it calls, with room for libm */
     double seconds;
 } CpuJit;
@@ -37,8 +40,10 @@ typedef struct CpuJit {
 /* Thread-safe. False after reporting, with *out zeroed. */
 bool cpu_jit(LLVMModuleRef module, LLVMContextRef context, const CpuTarget *target,
              const CpuOptions *options, CpuJit *out, DiagSink *sink);
-/* The same, from what CPU_EMIT_OBJECT made; does not set stack_bytes. */
-bool cpu_jit_load(const void *object, size_t size, CpuJit *out, DiagSink *sink);
+/* The same, from what CPU_EMIT_OBJECT made, with options->debug or not; does not set stack_bytes.
+ */
+bool cpu_jit_load(const void *object, size_t size, const CpuOptions *options, CpuJit *out,
+                  DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
@@ -53,6 +58,17 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits);
 /* ---- bfloat.c: for workarounds.c ------------------------------------------------------------- */
 
 void cpu_without_bfloats(LLVMValueRef function);
+
+/* ---- debug.c: for jit.c, code that others look at -------------------------------------------- */
+
+/* HEDDLE_PERF of the environment: 1, or jitdump */
+typedef enum CpuPerf { CPU_PERF_NONE, CPU_PERF_MAP, CPU_PERF_DUMP } CpuPerf;
+CpuPerf cpu_perf(void);
+LLVMOrcLLJITBuilderRef cpu_debug_linker(void);
+/* What an object says of the code that it became, with the kernel at that address. NULL: nothing,
+ * or out of memory. */
+CpuLines *cpu_debug_lines(LLVMMemoryBufferRef object, uintptr_t kernel);
+void cpu_perf_map(const CpuLines *l, const char *kernel);
 
 /* ---- symbols.c: the C functions that machine code may call by name ------------------------- */
 

@@ -169,6 +169,7 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->ahead = wait_queues_find(e->arena, e->module, e->cfg);
     e->uniformity = uniformity_build_known(e->arena, e->module, e->cfg, e->W, &known);
     emit_open_function(e);
+    debug_open_function(e, f);
     emit_begin_called(e);
     kept_begin(e);
     variables_lanes_begin_called(e);

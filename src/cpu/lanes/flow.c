@@ -475,10 +475,12 @@ static void place_block(Emit *e, FlowNode *n)
 {
     SpvBlock *block = e->cfg->blocks[n->block].block;
     e->position = n->block;
+    debug_at(e, block->insts.first);
     enter_block(e, flow_of(e)->node_of[n->block]);
     e->target->block_begin(e);
     load_phis(e, block);
     emit_block_insts(e, block);
+    debug_at(e, block->insts.last);
     e->target->block_end(e);
     leave_block(e, n);
 }

@@ -85,9 +85,11 @@ typedef struct CpuOptions {
     uint32_t local_size[3]; /* for kernels that leave it open; 0 = 1 */
     /* robustBufferAccess2: out-of-bounds reads give 0, writes are dropped */
     bool robust;
-    bool stats;    /* count into CpuEnv.stats */
-    bool optimise; /* false: -O0, the passes' minimum; for tests */
-    CpuEmit emit;  /* also keep this text (or object) in the kernel */
+    bool stats;       /* count into CpuEnv.stats */
+    bool debug;       /* with lines, for debuggers, faults and profilers */
+    const char *name; /* of the kernel, for profilers; NULL will do. For the call */
+    bool optimise;    /* false: -O0, the passes' minimum; for tests */
+    CpuEmit emit;     /* also keep this text (or object) in the kernel */
 } CpuOptions;
 
 /* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
@@ -112,6 +114,8 @@ typedef struct CpuKernel {
     size_t text_size;                    /* what CpuOptions.emit asked for */
     double seconds_passes, seconds_llvm; /* spent compiling */
     struct CpuCode *owner;               /* the JIT's memory */
+    bool debug;                          /* CpuOptions.debug */
+    struct CpuLines *lines;              /* of its code; NULL where there are none */
 } CpuKernel;
 
 #endif

@@ -311,6 +311,7 @@ static void grid_emit(Emit *e, Grid *g)
     for (uint32_t r = 0; r < R; r++)
         for (uint32_t k = 0; k < S; k++)
             c[r * S + k] = tile_view(&g->cells[r * MAX_GRID + k]->to);
+    LLVMMetadataRef before = debug_at(e, g->row[0]->inst);
     LV cold = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
     GemmCall call = { .a = a,
@@ -334,6 +335,7 @@ static void grid_emit(Emit *e, Grid *g)
     gemm_call(matrices_of(e)->gemm, e->b, &call);
     lanes_of(e)->kernel->tiles |= gemm_has_tiles(matrices_of(e)->gemm);
     mat_leader_end(e, &l);
+    debug_back(e, before);
 }
 
 /* Counts what the kernel reads from buffers towards the bytes that the loop streams. */

@@ -84,7 +84,8 @@ typedef struct MatCopy {
 typedef struct MatStored {
     const SpvType *type;
     MatTile to, from;
-} MatStored; /* both tiles have the same order */
+    LLVMMetadataRef place; /* debug_here's */
+} MatStored;               /* both tiles have the same order */
 
 /* An instruction with a rule's opcode is emitted by that rule */
 typedef enum MatWhen {

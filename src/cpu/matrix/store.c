@@ -125,21 +125,12 @@ void mat_store_later(Emit *e, const SpvType *t, const MatTile *to, const MatTile
     MatEmit *m = matrices_of(e);
     if (m->stores.len && m->stores.data[0].to.col != to->col)
         mat_stores_done(e);
-    MatStored s = { t, *to, *from };
+    MatStored s = { t, *to, *from, debug_here(e) };
     vec_push(e->arena, &m->stores, s);
 }
 
-void mat_stores_done(Emit *e)
+static void store_together(Emit *e, const MatStored *s, uint32_t n)
 {
-    MatEmit *m = matrices_of(e);
-    uint32_t n = m->stores.len;
-    const MatStored *s = m->stores.data;
-    m->stores.len = 0;
-    if (n < 2) {
-        if (n)
-            mat_copy(e, s->type, &s->to, &s->from);
-        return;
-    }
     const SpvType *t = s->type;
     uint64_t minor = s->to.col ? t->rows : t->cols, lines = s->to.col ? t->cols : t->rows;
     MatLeader l = mat_leader_begin(e, t);
@@ -156,4 +147,21 @@ void mat_stores_done(Emit *e)
     LV fn = make_copies(e, minor * comp_bytes(mat_comp(t)), lines);
     LLVMBuildCall2(e->b, copies_type(e), fn, args, 2, "");
     mat_leader_end(e, &l);
+}
+
+void mat_stores_done(Emit *e)
+{
+    MatEmit *m = matrices_of(e);
+    uint32_t n = m->stores.len;
+    const MatStored *s = m->stores.data;
+    LLVMMetadataRef before = debug_here(e);
+    m->stores.len = 0;
+    if (!n)
+        return;
+    debug_back(e, s->place);
+    if (n == 1)
+        mat_copy(e, s->type, &s->to, &s->from);
+    else
+        store_together(e, s, n);
+    debug_back(e, before);
 }

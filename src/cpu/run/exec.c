@@ -14,6 +14,7 @@
  * that they share what they load.
  */
 #include "cpu/run/exec.h"
+#include "cpu/machine/lines.h"
 #include "cpu/run/fault.h"
 
 #include "base/thread.h"
@@ -341,7 +342,7 @@ static void help(CpuDevice *d, Job *j, ExecPool *pool)
     j->helpers++;
     pthread_mutex_unlock(&d->lock);
     bool able = pool_prepare(pool, j->plan);
-    DeviceFault fault = { DEVICE_FAULT_NONE, 0 };
+    DeviceFault fault = { .kind = DEVICE_FAULT_NONE };
     if (able)
         pool_run(pool, j->plan, &j->next_block, &fault);
     pthread_mutex_lock(&d->lock);
@@ -449,7 +450,7 @@ static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t th
     bool shared = job.max_helpers && p->n_blocks > 1;
     if (shared)
         queue_job(d, &job);
-    DeviceFault own = { DEVICE_FAULT_NONE, 0 };
+    DeviceFault own = { .kind = DEVICE_FAULT_NONE };
     pool_run(pool, p, &job.next_block, &own);
     if (shared)
         retire_job(d, &job);
@@ -458,26 +459,26 @@ static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t th
     out->fault = own.kind ? own : job.fault;
 }
 
-static bool no_fault(const DeviceFault *f, DiagSink *sink)
+/* Says what happened, with the line where the kernel has lines. */
+static bool no_fault(const DeviceFault *f, const CpuKernel *k, DiagSink *sink)
 {
     static const char *const does[] = {
-        [DEVICE_FAULT_READ] = "reads",
-        [DEVICE_FAULT_WRITE] = "writes",
-        [DEVICE_FAULT_ACCESS] = "reads or writes",
+        [DEVICE_FAULT_READ] = "the kernel reads memory that the program does not have",
+        [DEVICE_FAULT_WRITE] = "the kernel writes memory that the program does not have",
+        [DEVICE_FAULT_ACCESS] = "the kernel reads or writes memory that the program does not have",
+        [DEVICE_FAULT_NO_ADDRESS] = "the kernel uses a pointer that is no address",
+        [DEVICE_FAULT_ARITHMETIC] = "the kernel divides an integer by zero",
+        [DEVICE_FAULT_INSTRUCTION] =
+            "the kernel comes to where no instruction is: its behaviour is undefined",
     };
-    switch (f->kind) {
-    case DEVICE_FAULT_NONE: return true;
-    case DEVICE_FAULT_NO_ADDRESS: return bad(sink, "the kernel uses a pointer that is no address");
-    case DEVICE_FAULT_ARITHMETIC: return bad(sink, "the kernel divides an integer by zero");
-    case DEVICE_FAULT_INSTRUCTION:
-        return bad(sink, "the kernel comes to where no instruction is: its behaviour is undefined");
-    case DEVICE_FAULT_READ:
-    case DEVICE_FAULT_WRITE:
-    case DEVICE_FAULT_ACCESS: break;
-    }
-    diag(sink, DIAG_ERROR, NULL, NULL,
-         "the kernel %s memory that the program does not have: 0x%llx", does[f->kind],
-         (unsigned long long)f->address);
+    if (f->kind == DEVICE_FAULT_NONE)
+        return true;
+    DiagLoc loc = cpu_lines_loc(k->lines, (uintptr_t)f->place);
+    if (f->address)
+        diag(sink, DIAG_ERROR, &loc, NULL, "%s: 0x%llx", does[f->kind],
+             (unsigned long long)f->address);
+    else
+        diag(sink, DIAG_ERROR, &loc, NULL, "%s", does[f->kind]);
     return false;
 }
 
@@ -509,7 +510,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
              plan.n_subgroups, (unsigned long long)plan.kernel->frame_bytes,
              plan.kernel->stack_bytes, (unsigned long long)plan.shared_bytes);
     return_pool(d, pool);
-    return ok && no_fault(&dispatch->fault, sink);
+    return ok && no_fault(&dispatch->fault, dispatch->kernel, sink);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */

@@ -33,22 +33,43 @@ static struct {
     struct sigaction before[COUNT_OF(signals)];
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* SI_KERNEL: the address is not canonical, and the CPU does not report it. */
-static DeviceFault fault_of(int signal, const siginfo_t *info, void *context)
+static uint64_t place_of(const ucontext_t *u)
 {
-    (void)context;
-    if (signal == SIGFPE)
-        return (DeviceFault){ DEVICE_FAULT_ARITHMETIC, 0 };
-    if (signal == SIGILL)
-        return (DeviceFault){ DEVICE_FAULT_INSTRUCTION, 0 };
-    if (info->si_code == SI_KERNEL)
-        return (DeviceFault){ DEVICE_FAULT_NO_ADDRESS, 0 };
-    DeviceFaultKind kind = DEVICE_FAULT_ACCESS;
 #if defined(__x86_64__)
-    const ucontext_t *u = context; /* bit 1 of the page fault's error code is set by a write */
-    kind = u->uc_mcontext.gregs[REG_ERR] & 2 ? DEVICE_FAULT_WRITE : DEVICE_FAULT_READ;
+    return (uint64_t)u->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return u->uc_mcontext.pc;
+#else
+    return 0;
 #endif
-    return (DeviceFault){ kind, (uintptr_t)info->si_addr };
+}
+
+static DeviceFaultKind kind_of_access(const ucontext_t *u)
+{
+#if defined(__x86_64__)
+    /* bit 1 of the page fault's error code is set by a write */
+    return u->uc_mcontext.gregs[REG_ERR] & 2 ? DEVICE_FAULT_WRITE : DEVICE_FAULT_READ;
+#else
+    (void)u;
+    return DEVICE_FAULT_ACCESS;
+#endif
+}
+
+/* SI_KERNEL: the address is not canonical, and the CPU does not report it. */
+static DeviceFault fault_of(int signal, const siginfo_t *info, const ucontext_t *u)
+{
+    DeviceFault f = { .place = place_of(u) };
+    if (signal == SIGFPE)
+        f.kind = DEVICE_FAULT_ARITHMETIC;
+    else if (signal == SIGILL)
+        f.kind = DEVICE_FAULT_INSTRUCTION;
+    else if (info->si_code == SI_KERNEL)
+        f.kind = DEVICE_FAULT_NO_ADDRESS;
+    else
+        f.kind = kind_of_access(u);
+    if (f.kind <= DEVICE_FAULT_ACCESS)
+        f.address = (uintptr_t)info->si_addr;
+    return f;
 }
 
 /* Not a kernel's fault: passes it on to the handler that was there before, or to the system, which
@@ -80,7 +101,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     }
     const ucontext_t *u = context;
     current = NULL;
-    *g->fault = fault_of(signal, info, context);
+    *g->fault = fault_of(signal, info, u);
     pthread_sigmask(SIG_SETMASK, &u->uc_sigmask, NULL);
     if (g->home)
         fiber_escape(g->home);
