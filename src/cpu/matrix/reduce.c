@@ -112,10 +112,11 @@ static void combine_across(Emit *e, const MatReduction *r, const MatLines *from,
         mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
         loop_end(e, &l);
     }
-    if (rest) {
-        LV done = ir_int(e->i64, whole * e->W);
-        LV x = combine_lines(e, r, mat_at(e, from->p, done, r->bytes), lines, length, rest);
-        mat_store_run(e, x, mat_at(e, to, done, r->bytes), rest, r->bytes);
+    if (rest) { /* as a whole vector, some of whose elements are done, if there is room for one */
+        uint32_t n = whole ? e->W : rest;
+        LV done = ir_int(e->i64, length - n);
+        LV x = combine_lines(e, r, mat_at(e, from->p, done, r->bytes), lines, length, n);
+        mat_store_run(e, x, mat_at(e, to, done, r->bytes), n, r->bytes);
     }
 }
 
@@ -129,21 +130,34 @@ static LV halves(Emit *e, LV x, LV y, uint32_t n, bool second)
     return ir_shuffle(e->b, x, y, lanes, e->W);
 }
 
-/* to[i] = the combination of line i of `length` elements: n, a power of two up to W, or a multiple
- * of W = n. May read and write up to a vector too much. */
+/* A line as a vector of n elements, of which it has at least that many. What is beyond whole
+ * vectors is the end of the last n elements, which are loaded as a vector too. */
+static LV shorten(Emit *e, const MatReduction *r, LV line, uint32_t length, uint32_t n)
+{
+    LV x = combine_lines(e, r, line, length / n, n, n), ids = lanes_ids(e);
+    uint32_t rest = length % n;
+    if (!rest)
+        return x;
+    LV last = load_elements(e, r, line, ir_int(e->i64, length - n), n);
+    LV is_new = LLVMBuildICmp(e->b, LLVMIntUGE, ids, ir_int(LLVMTypeOf(ids), n - rest), "");
+    return LLVMBuildSelect(e->b, is_new, combine_by_call(e, r, x, last), x, "");
+}
+
+/* to[i] = the combination of line i of `length` elements: n, a power of two up to W, or W = n and
+ * any number from there on. May read and write up to a vector too much. */
 static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uint32_t n, LV to)
 {
     uint32_t lines = from->n, length = from->length;
     enum { AT_ONCE = 8 };
     uint64_t vectors = ((uint64_t)lines * n + e->W - 1) / e->W;
-    uint32_t group = 1, each = e->W * (length / n); /* elements that are combined into one vector */
+    uint32_t group = 1, each = MAX(length, e->W); /* elements that are combined into one vector */
     while (group < MIN(n, (uint32_t)AT_ONCE) && vectors % (group * 2) == 0)
         group *= 2;
     EmitLoop l = loop_begin(e, ir_int(e->i64, vectors / group));
     LV x[AT_ONCE], first = mat_at(e, from->p, l.index, (uint64_t)group * each * r->bytes);
     for (uint32_t k = 0; k < group; k++)
-        x[k] = combine_lines(e, r, mat_at(e, first, ir_int(e->i64, k), (uint64_t)each * r->bytes),
-                             length / n, e->W, e->W);
+        x[k] = shorten(e, r, mat_at(e, first, ir_int(e->i64, k), (uint64_t)each * r->bytes), each,
+                       e->W);
     uint32_t left = n;
     for (uint32_t m = group; m > 1; m /= 2, left /= 2)
         for (uint32_t k = 0; k < m / 2; k++)
@@ -188,23 +202,30 @@ static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, L
     loop_end(e, &l);
 }
 
+/* Makes each line one of n elements. */
+static void shorten_lines(Emit *e, const MatReduction *r, const MatLines *from, uint32_t n,
+                          LV shorter)
+{
+    EmitLoop l = loop_begin(e, ir_int(e->i64, from->n));
+    LV line = mat_at(e, from->p, l.index, (uint64_t)from->length * r->bytes);
+    LV x = shorten(e, r, line, from->length, n);
+    mat_store_run(e, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
+    loop_end(e, &l);
+}
+
 /* to[i] = the combination of from[i][j] over all j. */
 static void combine_along(Emit *e, const MatReduction *r, const MatLines *from, LV to)
 {
-    uint32_t lines = from->n, length = from->length;
-    uint32_t n = length & -length;
-    n = MIN(n, e->W);
-    if (n < 8 && n < length) {
+    uint32_t lines = from->n, length = from->length, most = MIN(length, e->W), n = 1;
+    while (n * 2 <= most)
+        n *= 2;
+    if (n < length && n < 8) {
         gather_lines(e, r, from, to);
         return;
     }
-    if (n < length && n < e->W) { /* first makes each line one of n elements */
+    if (n < length && n < e->W) {
         LV shorter = room_for(e, r, (uint64_t)lines * n);
-        EmitLoop l = loop_begin(e, ir_int(e->i64, lines));
-        LV x = combine_lines(e, r, mat_at(e, from->p, l.index, (uint64_t)length * r->bytes),
-                             length / n, n, n);
-        mat_store_run(e, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
-        loop_end(e, &l);
+        shorten_lines(e, r, from, n, shorter);
         fold_lines(e, r, &(MatLines){ shorter, lines, n }, n, to);
         return;
     }
@@ -275,9 +296,10 @@ static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines,
             mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
             loop_end(e, &k);
         }
-        if (length % e->W)
-            mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length / e->W * e->W), r->bytes),
-                          length % e->W, r->bytes);
+        uint32_t rest = length < e->W ? length : length % e->W ? e->W : 0;
+        if (rest)
+            mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length - rest), r->bytes), rest,
+                          r->bytes);
     }
     loop_end(e, &l);
 }

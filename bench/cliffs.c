@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels written the natural way, each by turns with a twin that computes the same (or as much) in
+ * the way that is known to be fast: another kernel, or a loop of C. One line a row: both rates, the
+ * twin's time to the kernel's, and the ratio that is the goal. A cliff that comes back is a ratio
+ * far below its goal. One thread.
+ *
+ *     bench_cliffs [--row TEXT] [--rounds N]
+ */
+#include "bench.h"
+
+#include <heddle/heddle.h>
+
+enum { MAX_ARRAYS = 6, N = 512, SPARSE = 65536, PER_ROW = 16, NUMBERS = 1 << 22 };
+
+typedef enum Loop { NO_LOOP, LOOP_SPARSE, LOOP_SUM } Loop;
+
+/* A kernel with its arrays, or a loop of C over the same arrays. */
+typedef struct Side {
+    const char *file, *entry;   /* of the sources; NULL: `loop` */
+    HeddleDefine defines[3];
+    uint32_t n_defines;
+    uint32_t groups[3];         /* or, of OpenCL C, invocations */
+    uint32_t local[3];          /* 0: what the library chooses */
+    bool open;                  /* OpenCL C, compiled without knowing */
+    Loop loop;
+} Side;
+
+/* What both sides compute. Arrays are specifications of heddle_array_from_spec, except "starts",
+ * "columns" (of a sparse matrix), "value:N" and "local:BYTES". */
+typedef struct Row {
+    const char *name;
+    Side side[2];               /* the kernel, its twin */
+    const char *arrays[MAX_ARRAYS];
+    uint32_t push[3];
+    size_t push_size;
+    double work, goal;
+} Row;
+
+#define GEMM { "randn:f16[262144]@1", "randn:f16[262144]@2", "randn:f32[512]@3",                   \
+               "zeros:f32[262144]" }
+#define BLOCKS { "value:512", "randn:f32[262144]@1", "randn:f32[262144]@2", "zeros:f32[262144]" }
+#define TILES { "randn:f32[16384]@1", "zeros:f32[16384]" }
+#define TILE(what, m, n)                                                                           \
+    { .file = "kernels/nv_tile.comp", .groups = { 1, 1, 1 },                                       \
+      .defines = { { "WHAT", what }, { "M", m }, { "N", n } }, .n_defines = 3 }
+/* By time, as if lines were all as long. */
+#define REDUCTION(name_, what, n, goal_)                                                           \
+    { .name = name_, .side = { TILE(what, "64", #n), TILE(what, "64", "64") }, .arrays = TILES,    \
+      .push = { 500, 0x3f800000 }, .push_size = 8, .work = 500.0 * 64 * 64, .goal = goal_ }
+#define CL(file_, entry_, ...)                                                                     \
+    { .file = "kernels/" file_, .entry = entry_, .groups = { __VA_ARGS__ } }
+
+static const Row rows[] = {
+    { .name = "tiles staged with edge tests",
+      .side = { { .file = "kernels/cliff_staged.comp", .groups = { 16, 16, 1 } },
+                { .file = "kernels/cliff_staged.comp", .groups = { 16, 16, 1 },
+                  .defines = { { "PLAIN", "1" } }, .n_defines = 1 } },
+      .arrays = GEMM, .push = { N, N, N }, .push_size = 12, .work = 2.0 * N * N * N, .goal = 0.5 },
+    { .name = "private float[8][8]",
+      .side = { CL("cliff_private.cl", "scalars", 64, 64, 1),
+                CL("cliff_private.cl", "named", 64, 64, 1) },
+      .arrays = BLOCKS, .work = 2.0 * N * N * N, .goal = 0.9 },
+    { .name = "private float4[8][2]",
+      .side = { CL("cliff_private.cl", "vectors", 64, 64, 1),
+                CL("cliff_private.cl", "named", 64, 64, 1) },
+      .arrays = BLOCKS, .work = 2.0 * N * N * N, .goal = 0.9 },
+    { .name = "workgroup left to the dispatch",
+      .side = { { .file = "kernels/cliff_private.cl", .entry = "named", .groups = { 64, 64, 1 },
+                  .open = true },
+                CL("cliff_private.cl", "named", 64, 64, 1) },
+      .arrays = BLOCKS, .work = 2.0 * N * N * N, .goal = 0.9 },
+    REDUCTION("rows of 63 reduced", "1", 63, 0.77),
+    REDUCTION("rows of 60 reduced", "1", 60, 0.77),
+    REDUCTION("columns of 63 reduced", "2", 63, 0.77),
+    { .name = "sum of 4 M numbers",
+      .side = { { .file = "../examples/opencl/reduction.cl", .entry = "reduction",
+                  .groups = { 256 * 64, 1, 1 }, .local = { 256, 1, 1 } },
+                { .loop = LOOP_SUM } },
+      .arrays = { "rand:f32[4194304]@1", "zeros:f32[64]", "value:4194304", "local:1024" },
+      .work = NUMBERS, .goal = 0.7 },
+    { .name = "sparse matrix times vector",
+      .side = { CL("cliff_rows.cl", "sparse", SPARSE, 1, 1), { .loop = LOOP_SPARSE } },
+      .arrays = { "value:65536", "starts", "columns", "randn:f32[1048576]@1", "randn:f32[65536]@2",
+                  "zeros:f32[65536]" },
+      .work = 2.0 * SPARSE * PER_ROW, .goal = 1.0 },
+};
+
+typedef struct Run {
+    const Row *row;
+    const Side *side;
+    HeddleKernel *kernel;
+    HeddleArray *array[MAX_ARRAYS];
+    HeddleBuffer *buffer[MAX_ARRAYS];
+    HeddleBinding binding[MAX_ARRAYS];
+    int32_t value[MAX_ARRAYS];
+    uint32_t n;
+} Run;
+
+/* ---- the loops ------------------------------------------------------------------------------- */
+
+static void sparse_loop(const Run *r)
+{
+    const int32_t *starts = r->array[1]->data, *columns = r->array[2]->data;
+    const float *values = r->array[3]->data, *x = r->array[4]->data;
+    float *y = r->array[5]->data;
+    for (int i = 0; i < SPARSE; i++) {
+        float sum = 0;
+        for (int32_t k = starts[i]; k < starts[i + 1]; k++)
+            sum += values[k] * x[columns[k]];
+        y[i] = sum;
+    }
+}
+
+/* In as many sums as hide the additions' latency. */
+static void sum_loop(const Run *r)
+{
+    enum { SUMS = 8, LANES = sizeof(BenchVector) / sizeof(float) };
+    const BenchVector *x = r->array[0]->data;
+    BenchVector sum[SUMS] = { 0 };
+    for (int i = 0; i < NUMBERS / LANES; i += SUMS)
+        for (int k = 0; k < SUMS; k++)
+            sum[k] += x[i + k];
+    for (int k = 1; k < SUMS; k++)
+        sum[0] += sum[k];
+    ((float *)r->array[1]->data)[0] = sum[0][0];
+}
+
+/* ---- a side ---------------------------------------------------------------------------------- */
+
+static void run(void *user)
+{
+    Run *r = user;
+    const Side *s = r->side;
+    if (s->loop) {
+        (s->loop == LOOP_SPARSE ? sparse_loop : sum_loop)(r);
+        return;
+    }
+    HeddleDispatch d = { .bindings = r->binding, .n_bindings = r->n, .push = r->row->push,
+                         .push_size = r->row->push_size, .max_threads = 1 };
+    memcpy(s->entry ? d.global_size : d.groups, s->groups, sizeof(d.groups));
+    memcpy(d.local_size, s->local, sizeof(d.local_size));
+    if (heddle_dispatch(r->kernel, &d, NULL, NULL) != HEDDLE_OK)
+        fprintf(stderr, "%s: the dispatch failed\n", r->row->name);
+}
+
+static bool open_kernel(HeddleDevice *device, HeddleLog *log, Run *r)
+{
+    const Side *s = r->side;
+    char path[512];
+    HeddleModule *m = NULL;
+    HeddleModuleOptions of_source = { .defines = s->defines, .n_defines = s->n_defines };
+    HeddleKernelOptions o = { .entry = s->entry };
+    snprintf(path, sizeof(path), "%s/bench/%s", HEDDLE_SOURCE_DIR, s->file);
+    memcpy(o.local_size, s->local, sizeof(o.local_size));
+    if (s->entry && !s->open && !s->local[0])
+        heddle_local_size(s->groups, o.local_size);
+    bool ok = !heddle_module_from_file(path, &of_source, &m, log)
+        && !heddle_kernel_new(device, m, &o, &r->kernel, log);
+    heddle_module_free(m);
+    return ok;
+}
+
+static bool open_array(HeddleDevice *device, HeddleLog *log, Run *r, const char *spec)
+{
+    uint32_t k = r->n++;
+    HeddleBinding *b = &r->binding[k];
+    *b = (HeddleBinding){ .binding = k };
+    if (!strncmp(spec, "local:", 6)) {
+        b->size = (uint64_t)atoi(spec + 6);
+        return true;
+    }
+    if (!strncmp(spec, "value:", 6)) {
+        r->value[k] = atoi(spec + 6);
+        b->value = &r->value[k];
+        b->size = 4;
+        return true;
+    }
+    bool starts = !strcmp(spec, "starts"), columns = !strcmp(spec, "columns");
+    if (heddle_array_from_spec(starts ? "zeros:s32[65537]" : columns ? "zeros:s32[1048576]" : spec,
+                               &r->array[k], log)
+        || heddle_buffer_wrap(device, r->array[k]->data, r->array[k]->size, &r->buffer[k], log))
+        return false;
+    int32_t *data = r->array[k]->data;
+    for (int32_t i = 0; starts && i <= SPARSE; i++)
+        data[i] = i * PER_ROW;
+    for (uint32_t i = 0; columns && i < SPARSE * PER_ROW; i++)
+        data[i] = (int32_t)(i * 2654435761u % SPARSE);
+    b->buffer = r->buffer[k];
+    return true;
+}
+
+static bool open_run(HeddleDevice *device, HeddleLog *log, const Row *row, const Side *side, Run *r)
+{
+    *r = (Run){ .row = row, .side = side };
+    bool ok = true;
+    for (int k = 0; k < MAX_ARRAYS && row->arrays[k]; k++)
+        ok &= open_array(device, log, r, row->arrays[k]);
+    return ok && (side->loop || open_kernel(device, log, r));
+}
+
+static void close_run(Run *r)
+{
+    heddle_kernel_free(r->kernel);
+    for (uint32_t k = 0; k < r->n; k++) {
+        heddle_buffer_free(r->buffer[k]);
+        heddle_array_free(r->array[k]);
+    }
+}
+
+static bool measure(HeddleDevice *device, HeddleLog *log, const Row *row, int rounds)
+{
+    Run slow, fast;
+    bool ok = open_run(device, log, row, &row->side[0], &slow);
+    ok &= open_run(device, log, row, &row->side[1], &fast);
+    if (ok) {
+        BenchCase twin = { .name = "twin", .run = run, .user = &fast, .work = row->work };
+        BenchCase ours = { .name = row->name, .run = run, .user = &slow, .work = row->work };
+        BenchOptions o = { .threads = 1, .rounds = rounds };
+        ok = bench_paired(&twin, &ours, 1, &o);
+        printf("%-32s %8.2f %8.2f %6.2f  [%.2f %.2f]  %4.2f %s\n", row->name, ours.rate, twin.rate,
+               ours.ratio, ours.p25, ours.p75, row->goal,
+               ours.ratio >= row->goal ? "reached" : "missed");
+        fflush(stdout);
+    }
+    close_run(&slow);
+    close_run(&fast);
+    return ok;
+}
+
+static const char *option(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], name))
+            return argv[i + 1];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = option(argc, argv, "--row"), *rounds = option(argc, argv, "--rounds");
+    HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
+    HeddleDevice *device;
+    if (heddle_device_new(NULL, &device, log))
+        return 1;
+    printf("%-32s %8s %8s %6s  %-11s  goal\n", "row", "Gop/s", "twin", "ratio", "quartiles");
+    bool ok = true;
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+        if (!only || strstr(rows[k].name, only))
+            ok &= measure(device, log, &rows[k], rounds ? atoi(rounds) : 9);
+    heddle_device_free(device);
+    heddle_log_free(log);
+    return !ok;
+}
