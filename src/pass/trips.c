@@ -7,6 +7,8 @@
  * all invocations run the loop equally often, the loop's condition is on n too, so that it does not
  * diverge, and unroll knows how often it runs.
  *
+ * Steps that are the same in all iterations, but computed in each, are computed before the loop.
+ *
  * start + n * step is what the counter was modulo 2^bits, so it may wrap. The condition is replaced
  * only where the largest start and all steps stay below 2^31.
  */
@@ -178,6 +180,74 @@ static void count_at(Trips *s, const PassLoopCopy *l, const Counter *k, uint32_t
     term->words[term->first_operand] = is->id;
 }
 
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static bool is_input(Trips *s, const SpvInst *load)
+{
+    const SpvType *t = load->op == SpvOpLoad ? spv_type_of(s->m, spv_operand(load, 0)) : NULL;
+    return t && t->kind == SPV_POINTER && t->storage == SpvStorageClassInput;
+}
+
+/* Moves what a value is computed from out of the loop, before `at`; false: it is not the same in
+ * all iterations, or might fail. */
+static bool hoist(Trips *s, const PassLoopCopy *l, SpvId id, SpvInst *at, uint32_t depth)
+{
+    SpvInst *i = spv_def(s->m, id);
+    uint16_t word[8];
+    if (!i || !i->block || !loop_holds(l, i->block))
+        return i != NULL;
+    uint32_t n = spv_id_operands(i, word, COUNT_OF(word));
+    if (i->op == SpvOpPhi || n > COUNT_OF(word) || depth > MAX_DEPTH ||
+        (!is_input(s, i) && !edit_cannot_fail(s->m, i)))
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!hoist(s, l, i->words[word[k]], at, depth + 1))
+            return false;
+    spv_unlink(i);
+    spv_insert_before(at, i);
+    return true;
+}
+
+static bool widens(Trips *s, SpvId id, SpvId from)
+{
+    const SpvInst *i = spv_def(s->m, id);
+    return i && (i->op == SpvOpSConvert || i->op == SpvOpUConvert) && spv_operand(i, 0) == from;
+}
+
+/* `i += x` with a wider x is the lower bits of a wide sum, of which it is enough to add the lower
+ * bits. */
+static void narrow_step(Trips *s, const SpvInst *phi, SpvInst *step)
+{
+    const SpvInst *sum = step && (step->op == SpvOpUConvert || step->op == SpvOpSConvert)
+                             ? spv_def(s->m, spv_operand(step, 0))
+                             : NULL;
+    const SpvType *narrow = spv_type(s->m, phi->type),
+                  *wide = sum ? spv_type(s->m, sum->type) : NULL;
+    if (!wide || sum->op != SpvOpIAdd || narrow->kind != SPV_INT || wide->bits <= narrow->bits)
+        return;
+    bool second = widens(s, spv_operand(sum, 1), phi->id);
+    if (!second && !widens(s, spv_operand(sum, 0), phi->id))
+        return;
+    SpvId by = spv_operand(sum, !second);
+    uint32_t operands[2] = { phi->id, spv_put(s->m, step, SpvOpUConvert, phi->type, &by, 1)->id };
+    edit_become(s->m, step, SpvOpIAdd, operands, 2);
+}
+
+/* What a counter is advanced by, as compilers may leave get_global_size() within the loop. */
+static void hoist_step(Trips *s, const PassLoopCopy *l, const SpvInst *phi)
+{
+    SpvInst *step = spv_def(s->m, loop_incoming(phi, l->latch->id));
+    SpvBlock *before = s->g->blocks[s->g->blocks[l->loop->header].idom].block;
+    SpvInst *merge = cfg_merge_inst(before);
+    narrow_step(s, phi, step);
+    if (!step || (step->op != SpvOpIAdd && step->op != SpvOpISub) ||
+        l->loop->header == s->g->blocks[l->loop->header].idom)
+        return;
+    for (uint32_t k = 0; k < 2; k++)
+        if (spv_operand(step, k) != phi->id)
+            hoist(s, l, spv_operand(step, k), merge ? merge : before->insts.last, 0);
+}
+
 /* ---- counters -------------------------------------------------------------------------------- */
 
 static bool read_counter(Trips *s, const PassLoopCopy *l, SpvInst *phi, Counter *k)
@@ -229,6 +299,7 @@ static void rewrite_loop(Trips *s, PassLoopMarks *marks, const CfgLoop *loop)
     for (SpvInst *i = l.header->insts.first->next, *next; i && i->op == SpvOpPhi; i = next) {
         Counter k;
         next = i->next;
+        hoist_step(s, &l, i);
         if (!read_counter(s, &l, i, &k))
             continue;
         rewrite(s, &l, &k);
