@@ -28,14 +28,19 @@ private_apt() {
         -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
 }
 
+# prepare FOLDER SUITE COMPONENT: for private_apt FOLDER/apt
+prepare() {
+    mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial" "$1/apt/none"
+    : > "$1/apt/status"
+    echo "deb [signed-by=$keyring] $(mirror) $2 $3" > "$1/apt/sources.list"
+}
+
 # unpack FOLDER SUITE PACKAGE...: with all that they depend on.
 unpack() {
     into=$1
     suite=$2
     shift 2
-    mkdir -p "$into/apt/lists/partial" "$into/apt/cache/archives/partial" "$into/apt/none"
-    : > "$into/apt/status"
-    echo "deb [signed-by=$keyring] $(mirror) $suite main" > "$into/apt/sources.list"
+    prepare "$into" "$suite" main
     private_apt "$into/apt" update &&
         private_apt "$into/apt" install -y --no-install-recommends --download-only "$@" ||
         return 1

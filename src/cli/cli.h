@@ -158,7 +158,8 @@ typedef struct CliLayout {
     uint32_t rows, columns, subgroup_size;
     HeddleType type;
     HeddleUse use;
-    HeddleType array; /* of Qualcomm's conversions; NO_TYPE: who owns elements */
+    HeddleType array;     /* of Qualcomm's conversions; NO_TYPE: who owns elements */
+    HeddleDevice *device; /* whose matrices they are; NULL: heddle's own devices' */
 } CliLayout;
 /* layout.c: */
 uint32_t layout_length(const CliLayout *l); /* elements that a lane holds, or of its array */

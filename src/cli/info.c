@@ -74,12 +74,14 @@ static void print_one(HeddleDevice *d)
     const HeddleDeviceInfo *info = heddle_device_info(d);
     size_t n;
     print_device(info);
-    if (info->kind != HEDDLE_DEVICE_VULKAN)
+    if (info->kind != HEDDLE_DEVICE_VULKAN && info->kind != HEDDLE_DEVICE_CUDA)
         return;
     const HeddleMatrixShape *shapes = heddle_matrix_shapes(d, &n);
     printf("  %-16s%s\n", "matrices", n ? "lowered, but for" : "all lowered");
     if (n)
         print_shapes(shapes, n);
+    if (info->kind == HEDDLE_DEVICE_CUDA)
+        printf("  %-16s%s\n", "", "(who holds which element: heddle layout --device cuda)");
 }
 
 /* Every device of the kind; none is no error where there may be none. */
@@ -116,10 +118,23 @@ static bool print_extensions(HeddleLog *log)
     return true;
 }
 
+/* The one that was asked for. */
+static int print_asked(const CliOptions *o, HeddleLog *log)
+{
+    HeddleDevice *d = NULL;
+    bool good = log && !open_device(o, &d, log);
+    if (good)
+        print_one(d);
+    heddle_device_free(d);
+    heddle_log_free(log);
+    return good ? EXIT_DONE : EXIT_WRONG;
+}
+
 int command_info(const CliOptions *o)
 {
-    (void)o;
     HeddleLog *log = open_log();
+    if (o->device || o->isa)
+        return print_asked(o, log);
     bool good = log != NULL;
     size_t n;
     printf("heddle %s\n\n", heddle_version());

@@ -126,7 +126,7 @@ uint32_t layout_length(const CliLayout *l)
 {
     HeddleMatrixLayout m = matrix_of(l);
     if (!l->array)
-        return heddle_matrix_length(NULL, &m);
+        return heddle_matrix_length(l->device, &m);
     return (l->use == HEDDLE_USE_B ? l->rows : l->columns) / packed(l);
 }
 
@@ -136,7 +136,7 @@ void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *l
     HeddleMatrixLayout m = matrix_of(l);
     bool b = l->use == HEDDLE_USE_B;
     if (!l->array) {
-        heddle_matrix_owner(NULL, &m, row, column, lane, element);
+        heddle_matrix_owner(l->device, &m, row, column, lane, element);
         return;
     }
     *lane = b ? column : row;
@@ -194,11 +194,26 @@ static void print_layout(const CliLayout *l)
     printf("%ux%u %s %s, subgroup of %u: %u element%s an invocation. Cells: lane.element\n",
            l->rows, l->columns, heddle_type_name(l->type), use_name(l->use), l->subgroup_size,
            length, length == 1 ? "" : "s");
-    if (n % l->subgroup_size)
+    if (n % l->subgroup_size && !l->device)
         printf("(the last element of lanes %u to %u means nothing)\n",
                (uint32_t)(n % l->subgroup_size), l->subgroup_size - 1);
     printf("\n");
     print_grid(l);
+}
+
+/* Opens the device that is asked for; which must say who holds what. */
+static bool open_owner(const CliOptions *o, CliLayout *l, HeddleLog *log)
+{
+    uint32_t lane, element;
+    HeddleMatrixLayout m = matrix_of(l);
+    if (!o->device && !o->isa)
+        return true;
+    if (open_device(o, &l->device, log))
+        return false;
+    bool known = heddle_matrix_owner(l->device, &m, 0, 0, &lane, &element);
+    if (!known)
+        complain("layout: the device does not say who holds what of such a matrix");
+    return known;
 }
 
 int command_layout(const CliOptions *o)
@@ -208,8 +223,13 @@ int command_layout(const CliOptions *o)
     if (!parse_shape(in[0], &l) || !parse_type(in[1], &l) || !parse_use(in[2], &l) ||
         !parse_subgroup(o, &l) || !parse_arrays(o, &l))
         return EXIT_USAGE;
-    if (o->svg)
-        return layout_svg(&l, o->svg) ? EXIT_DONE : EXIT_WRONG;
-    print_layout(&l);
-    return EXIT_DONE;
+    HeddleLog *log = open_log();
+    bool good = log && open_owner(o, &l, log);
+    if (good && o->svg)
+        good = layout_svg(&l, o->svg);
+    else if (good)
+        print_layout(&l);
+    heddle_device_free(l.device);
+    heddle_log_free(log);
+    return good ? EXIT_DONE : EXIT_WRONG;
 }

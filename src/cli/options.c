@@ -52,7 +52,7 @@ static const Option options[] = {
     { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
     { "--device", "DEVICE", "cpu (default), reference, vulkan or cuda; KIND:N, the N-th of"
       " several, from 0",
-      STRING, AT(device), 0, KERNEL | ON(CMD_CHECK) },
+      STRING, AT(device), 0, KERNEL | ON(CMD_LAYOUT) | ON(CMD_INFO) },
     { "--check", "[=portability]", "report what the kernel does wrong as it runs (reference)",
       OPTIONAL, AT(check), 0, RUNS },
     { "--subgroup-size", "W", "8, 16, 32, 64 or 128 invocations",
@@ -61,7 +61,7 @@ static const Option options[] = {
     { "--interleave", "N", "workgroups that share a core by turns: 0 decide, 1 off, 16",
       NUMBER, AT(interleave), 0, RUNS },
     { "--isa", "LEVEL", "generate for x86-64-v2, -v3, -v4, znver4, ..., sm_80, sm_90a, ... or host",
-      STRING, AT(isa), 0, KERNEL },
+      STRING, AT(isa), 0, KERNEL | ON(CMD_LAYOUT) | ON(CMD_INFO) },
     { "--robust", NULL, "accesses outside a buffer read 0 and write nothing",
       FLAG, AT(robust), 0, KERNEL },
     { "--no-robust", NULL, "not even on cuda, where they do so unless this is given",

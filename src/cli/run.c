@@ -354,6 +354,7 @@ static void print_run(const CommandRun *r, const HeddleReport *report)
 static void print_stats(const CommandRun *r, const HeddleReport *report)
 {
     const HeddleStats *s = &report->stats;
+    const HeddleKernelInfo *info = heddle_kernel_info(r->kernel);
     const struct {
         const char *name;
         uint64_t value, of;
@@ -368,7 +369,12 @@ static void print_stats(const CommandRun *r, const HeddleReport *report)
                  { "bytes stored", s->bytes_stored, 0 },
                  { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions },
                  { "panels packed", report->panels_packed, 0 },
-                 { "panels shared", report->panels_shared, 0 } };
+                 { "panels shared", report->panels_shared, 0 },
+                 { "bytes copied to and from the GPU", report->bytes_copied, 0 },
+                 { "registers of an invocation", info->registers, 0 },
+                 { "its private memory, bytes", info->private_size, info->registers },
+                 { "workgroup memory, bytes", info->registers ? info->shared_size : 0, 0 },
+                 { "workgroups that a multiprocessor holds", info->resident_groups, 0 } };
     CliTable t = { .columns = 2, .align = "lr" };
     CliCells c = { 0 };
     size_t n = 0;

@@ -55,6 +55,63 @@ void cuda_leave(Cuda *c)
     c->driver->cuCtxPopCurrent_v2(&old);
 }
 
+/* ---- what it says of itself ------------------------------------------------------------------ */
+
+static const HeddleType types[] = {
+    [PROFILE_F16] = HEDDLE_F16,   [PROFILE_F32] = HEDDLE_F32,   [PROFILE_F64] = HEDDLE_F64,
+    [PROFILE_BF16] = HEDDLE_BF16, [PROFILE_E4M3] = HEDDLE_E4M3, [PROFILE_E5M2] = HEDDLE_E5M2,
+    [PROFILE_S8] = HEDDLE_S8,     [PROFILE_S16] = HEDDLE_S16,   [PROFILE_S32] = HEDDLE_S32,
+    [PROFILE_S64] = HEDDLE_S64,   [PROFILE_U8] = HEDDLE_U8,     [PROFILE_U16] = HEDDLE_U16,
+    [PROFILE_U32] = HEDDLE_U32,   [PROFILE_U64] = HEDDLE_U64,
+};
+
+static bool list_shapes(Cuda *c)
+{
+    DeviceInfo *info = &c->base.info;
+    uint32_t n;
+    const LowerShape *own = nvptx_shapes(&n);
+    c->shapes = calloc(n + 1, sizeof *c->shapes);
+    if (!c->shapes)
+        return false;
+    for (uint32_t k = 0; k < n; k++) {
+        const LowerShape *s = &own[k];
+        c->shapes[k] =
+            (HeddleMatrixShape){ .m = s->m,
+                                 .n = s->n,
+                                 .k = s->k,
+                                 .a = types[s->a],
+                                 .b = types[s->b],
+                                 .c = types[s->c],
+                                 .result = types[s->result],
+                                 .saturating = s->saturating,
+                                 .scope = s->scope == SpvScopeWorkgroup ? HEDDLE_SCOPE_WORKGROUP
+                                                                        : HEDDLE_SCOPE_SUBGROUP };
+    }
+    info->shapes = c->shapes;
+    info->n_shapes = n;
+    return true;
+}
+
+static void describe(Cuda *c)
+{
+    int version = c->driver->version;
+    size_t bytes = 0;
+    if (version)
+        snprintf(c->said, sizeof c->said, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    if (c->context)
+        c->driver->cuDeviceTotalMem_v2(&bytes, c->device);
+    c->base.info = (DeviceInfo){
+        .name = c->name,
+        .target = c->isa,
+        .subgroup_sizes = subgroup_sizes,
+        .n_subgroup_sizes = COUNT_OF(subgroup_sizes),
+        .default_subgroup_size = NVPTX_WARP,
+        .identity = hash_bytes(c->isa, strlen(c->isa), (uint64_t)version),
+        .driver = c->said,
+        .memory = bytes,
+    };
+}
+
 /* ---- the device ------------------------------------------------------------------------------ */
 
 static void close_cuda(DeviceBase *d)
@@ -66,6 +123,7 @@ static void close_cuda(DeviceBase *d)
         c->driver->cuDevicePrimaryCtxRelease_v2(c->device);
     pthread_mutex_destroy(&c->lock);
     free(c->mirrors);
+    free(c->shapes);
     free(c);
 }
 
@@ -118,14 +176,12 @@ static HeddleResult open_cuda(const DeviceOptions *o, DeviceBase **out, DiagSink
         return HEDDLE_ERROR_UNSUPPORTED;
     }
     c->base.ops = &cuda_device_ops;
-    c->base.info = (DeviceInfo){
-        .name = c->name,
-        .target = c->isa,
-        .subgroup_sizes = subgroup_sizes,
-        .n_subgroup_sizes = COUNT_OF(subgroup_sizes),
-        .default_subgroup_size = NVPTX_WARP,
-        .identity = hash_bytes(c->isa, strlen(c->isa), (uint64_t)c->driver->version),
-    };
+    describe(c);
+    if (!list_shapes(c)) {
+        close_cuda(&c->base);
+        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
+        return HEDDLE_ERROR_MEMORY;
+    }
     *out = &c->base;
     return HEDDLE_OK;
 }
@@ -158,7 +214,7 @@ const DeviceOps cuda_device_ops = {
     .name = "cuda", .count = count, .open = open_cuda, .close = close_cuda,
     .alloc = cuda_alloc, .wrap = cuda_wrap, .free = cuda_free,
     .read = cuda_read, .write = cuda_write,
-    .compile = cuda_compile, .release = cuda_release,
+    .compile = cuda_compile, .release = cuda_release, .save = cuda_save, .load = cuda_load,
     .dispatch = cuda_dispatch,
     .queue_open = cuda_queue_open, .queue_close = cuda_queue_close,
     .submit = cuda_submit, .wait = cuda_wait, .matrix_position = matrix_position,

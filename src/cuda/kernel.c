@@ -8,14 +8,15 @@
 #include <stdlib.h>
 
 /* An OpenCL kernel is bound to its arguments, a shader to what its code reads. */
-static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *how)
+CudaKernel *cuda_new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *how)
 {
-    uint32_t n = how->arguments ? 0 : code->n_slots;
+    const SpvArguments *arguments = how ? how->arguments : NULL;
+    uint32_t n = arguments ? 0 : code->n_slots;
     CudaKernel *k = calloc(1, sizeof *k + n * sizeof *k->slots);
     if (!k)
         return NULL;
     k->code = code;
-    k->arguments = how->arguments;
+    k->arguments = arguments;
     for (uint32_t i = 0; i < n; i++) {
         const NvptxSlot *s = &code->slots[i];
         k->slots[i] = (DeviceSlot){ .set = s->set,
@@ -26,8 +27,8 @@ static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *h
     }
     k->base = (DeviceKernel){
         .device = &c->base,
-        .slots = how->arguments ? how->slots : k->slots,
-        .n_slots = how->arguments ? how->n_slots : n,
+        .slots = arguments ? how->slots : k->slots,
+        .n_slots = arguments ? how->n_slots : n,
         .subgroup_size = code->subgroup_size,
         .shared_bytes = code->shared_bytes,
         .push_bytes = code->push_bytes,
@@ -43,17 +44,18 @@ static CudaKernel *new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *h
 static CuResult ask_facts(Cuda *c, CudaKernel *k)
 {
     const CudaDriver *d = c->driver;
-    const uint32_t *n = k->base.local_size;
+    const uint32_t *n = k->base.local_size, *fused = k->code->fused;
+    uint32_t threads = k->code->block_threads ? k->code->block_threads : n[0] * n[1] * n[2];
     int registers = 0, bytes = 0, groups = 0;
     CuResult r = d->cuFuncGetAttribute(&k->most_threads, CU_FUNC_MOST_THREADS, k->function);
     r = r ? r : d->cuFuncGetAttribute(&registers, CU_FUNC_REGISTERS, k->function);
     r = r ? r : d->cuFuncGetAttribute(&bytes, CU_FUNC_LOCAL_BYTES, k->function);
     if (!r && n[0])
-        r = d->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-            &groups, k->function, (int)(n[0] * n[1] * n[2]), k->base.shared_bytes);
+        r = d->cuOccupancyMaxActiveBlocksPerMultiprocessor(&groups, k->function, (int)threads,
+                                                           k->base.shared_bytes);
     k->base.registers = (uint32_t)registers;
     k->base.private_bytes = (uint32_t)bytes;
-    k->base.resident_groups = (uint32_t)groups;
+    k->base.resident_groups = (uint32_t)groups * fused[0] * fused[1] * fused[2];
     return r;
 }
 
@@ -67,7 +69,7 @@ static CuResult load_function(Cuda *c, CudaKernel *k)
     return r ? r : ask_facts(c, k);
 }
 
-static HeddleResult load(Cuda *c, CudaKernel *k, DiagSink *sink)
+HeddleResult cuda_load_code(Cuda *c, CudaKernel *k, DiagSink *sink)
 {
     char log[4096] = "";
     int options[] = { CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES };
@@ -100,10 +102,10 @@ static bool has_addresses(const SpvModule *m)
 
 static bool can_emit(HeddleEmit emit, DiagSink *sink)
 {
-    if (emit != HEDDLE_EMIT_OBJECT && emit != HEDDLE_EMIT_SPIRV)
+    if (emit != HEDDLE_EMIT_SPIRV)
         return true;
     diag(sink, DIAG_ERROR, NULL, NULL,
-         "the cuda device makes LLVM IR and PTX of a kernel, neither SPIR-V nor an object");
+         "the cuda device makes LLVM IR and PTX of a kernel, not SPIR-V");
     return false;
 }
 
@@ -130,19 +132,19 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
     NvptxKernel *code = nvptx_compile(how->module, &passes, &options, sink);
     if (!code)
         return HEDDLE_ERROR_SOURCE;
-    CudaKernel *k = new_kernel(c, code, how);
+    CudaKernel *k = cuda_new_kernel(c, code, how);
     if (!k) {
         nvptx_free(code);
         diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
         return HEDDLE_ERROR_MEMORY;
     }
     k->by_address = has_addresses(how->module);
-    if (how->emit == HEDDLE_EMIT_NATIVE) {
+    if (how->emit == HEDDLE_EMIT_NATIVE || how->emit == HEDDLE_EMIT_OBJECT) {
         k->base.text = code->ptx;
         k->base.text_size = strlen(code->ptx);
     }
     *out = &k->base;
-    return load(c, k, sink);
+    return cuda_load_code(c, k, sink);
 }
 
 void cuda_release(DeviceKernel *kernel)

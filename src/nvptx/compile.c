@@ -59,6 +59,12 @@ static const LowerProfile profile = {
     .n_shapes = COUNT_OF(shapes),
 };
 
+const LowerShape *nvptx_shapes(uint32_t *n)
+{
+    *n = COUNT_OF(shapes);
+    return shapes;
+}
+
 static bool has_matrices(const SpvModule *m)
 {
     for (const SpvInst *i = m->globals.first; i; i = i->next)

@@ -12,6 +12,7 @@
 #ifndef HEDDLE_NVPTX_H
 #define HEDDLE_NVPTX_H
 
+#include "lower/lower.h"
 #include "pass/pass.h"
 
 #define NVPTX_KERNEL_NAME "heddle_kernel"
@@ -78,6 +79,8 @@ typedef struct NvptxKernel {
 NvptxKernel *nvptx_compile(const SpvModule *m, const PassOptions *passes, const NvptxOptions *o,
                            DiagSink *sink);
 void nvptx_free(NvptxKernel *k);
+/* The multiply-adds that become instructions of the tensor cores. */
+const LowerShape *nvptx_shapes(uint32_t *n);
 /* The target of that name; NULL after reporting. NULL: sm_80. */
 const char *nvptx_isa(const char *isa, DiagSink *sink);
 /* The newest target that a GPU of that compute capability (10 * major + minor) runs; NULL: it is

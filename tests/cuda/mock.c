@@ -78,7 +78,7 @@ static CuResult asked(const char *name)
 {
     if (!mock_cuda.fail || strcmp(mock_cuda.fail, name) || mock_cuda.fail_after-- > 0)
         return 0;
-    mock_cuda.fail_after = 0;
+    mock_cuda.fail_after = -1; /* and so on */
     return mock_cuda.fail_with ? mock_cuda.fail_with : CU_ERROR_OUT_OF_MEMORY;
 }
 #define START()                                                                                    \
