@@ -8,6 +8,7 @@
 #define HEDDLE_LLVM_IR_H
 
 #include <llvm-c/Core.h>
+#include <llvm/Config/llvm-config.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -54,5 +55,20 @@ LLVMValueRef ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types
 /* Of one and two operands, overloaded on their type. */
 LLVMValueRef ir_unary(LLVMBuilderRef b, const char *name, LLVMValueRef x);
 LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
+
+/* ---- LLVM 19 -------------------------------------------------------------------------------- */
+
+#if LLVM_VERSION_MAJOR < 20
+/* Its C API has no scopes of atomics. All are the whole system's here, as wide as any other scope,
+ * so that the code is right and no more than slower. */
+#define LLVMGetSyncScopeID(context, name, length) ((void)(context), (void)(name), 0u)
+#define LLVMSetAtomicSyncScopeID(inst, scope)     ((void)(scope))
+#define LLVMBuildFenceSyncScope(b, order, scope, name)                                             \
+    ((void)(scope), LLVMBuildFence(b, order, false, name))
+#define LLVMBuildAtomicRMWSyncScope(b, op, at, value, order, scope)                                \
+    ((void)(scope), LLVMBuildAtomicRMW(b, op, at, value, order, false))
+#define LLVMBuildAtomicCmpXchgSyncScope(b, at, expected, value, success, failure, scope)           \
+    ((void)(scope), LLVMBuildAtomicCmpXchg(b, at, expected, value, success, failure, false))
+#endif
 
 #endif

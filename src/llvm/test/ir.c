@@ -51,6 +51,20 @@ static bool prints_as(LLVMValueRef v, const char *want)
     return same;
 }
 
+/* n times x of that type; LLVM 19 prints each. */
+static bool prints_as_splat(LLVMValueRef v, unsigned n, const char *type, const char *x)
+{
+    char want[256];
+    int at = snprintf(want, sizeof want, "<%u x %s> ", n, type);
+    if (LLVM_VERSION_MAJOR >= 20)
+        snprintf(want + at, sizeof want - (size_t)at, "splat (%s %s)", type, x);
+    else
+        for (unsigned k = 0; k < n; k++)
+            at += snprintf(want + at, sizeof want - (size_t)at, "%s%s %s%s", k ? ", " : "<", type,
+                           x, k + 1 < n ? "" : ">");
+    return prints_as(v, want);
+}
+
 TEST(integers_keep_their_low_bits)
 {
     Function f = open_function();
@@ -59,7 +73,7 @@ TEST(integers_keep_their_low_bits)
     prints_as(ir_int(LLVMInt1TypeInContext(f.cx), 1), "i1 true");
     prints_as(ir_int(i64, UINT64_MAX), "i64 -1");
     prints_as(ir_int(LLVMIntTypeInContext(f.cx, 128), UINT64_MAX), "i128 -1");
-    prints_as(ir_int(LLVMVectorType(i8, 2), 7), "<2 x i8> splat (i8 7)");
+    prints_as_splat(ir_int(LLVMVectorType(i8, 2), 7), 2, "i8", "7");
     prints_as(ir_inum(f.n, 5), "i64 5");
     CHECK(ir_is_int(ir_int(i8, 0x1ff), 0xff) && !ir_is_int(ir_int(i8, 3), 4));
     CHECK(!ir_is_int(f.n, 0) && !ir_is_int(ir_int(LLVMVectorType(i8, 2), 7), 7));
@@ -69,8 +83,8 @@ TEST(integers_keep_their_low_bits)
 TEST(floats)
 {
     Function f = open_function();
-    prints_as(ir_real(LLVMVectorType(LLVMFloatTypeInContext(f.cx), 4), 0.5),
-              "<4 x float> splat (float 5.000000e-01)");
+    prints_as_splat(ir_real(LLVMVectorType(LLVMFloatTypeInContext(f.cx), 4), 0.5), 4, "float",
+                    "5.000000e-01");
     prints_as(ir_fnum(f.x, 1), "half 0xH3C00");
     close_function(&f);
 }
@@ -96,7 +110,7 @@ TEST(shuffles_and_splats)
               "<3 x i8> <i8 13, i8 10, i8 11>");
     prints_as(ir_shuffle(f.b, low, NULL, (const int[]){ 1, 1, 1, 0 }, 4),
               "<4 x i8> <i8 11, i8 11, i8 11, i8 10>");
-    prints_as(ir_splat(f.b, lanes[1], 2), "<2 x i8> splat (i8 11)");
+    prints_as_splat(ir_splat(f.b, lanes[1], 2), 2, "i8", "11");
     ir_store(f.b, ir_splat(f.b, f.x, 4), f.p, 2);
     CHECK_CONTAINS(text_of(&f), "<4 x half> poison, <4 x i32> zeroinitializer");
     CHECK_CONTAINS(text_of(&f), "ptr %0, align 2");
