@@ -618,6 +618,15 @@ typedef struct HeddleDispatch {
     /* OpenCL kernels' printf: one call of it, on any thread but one at a time; NULL: not shown */
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;
+    /* With `check`: each mistake is reported when it is first seen, and a note at the end says how
+     * often it was; else all of them at the end. */
+    bool live;
+    /* reference: where that becomes other than 0, say in a signal's handler, the dispatch ends with
+     * an error that says where it was. May be NULL */
+    const volatile int *stop;
+    /* reference: called after every workgroup; may be NULL */
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void *progress_user;
 } HeddleDispatch;
 
 /* The workgroup's size that a dispatch of so many invocations of an OpenCL kernel gets where nobody
@@ -637,6 +646,17 @@ typedef struct HeddleStats {
     uint64_t bytes_moved;           /* between layouts, in registers or private memory */
 } HeddleStats;
 
+/* How a subgroup reaches buffers and workgroup memory, but for matrices: by one access for all of
+ * it, by a vector whose lanes lie side by side, by such a one of which some lanes are masked out,
+ * or lane by lane. */
+typedef enum HeddleAccess {
+    HEDDLE_ACCESS_SCALAR,
+    HEDDLE_ACCESS_VECTOR,
+    HEDDLE_ACCESS_MASKED,
+    HEDDLE_ACCESS_GATHER,           /* and scatter */
+    HEDDLE_N_ACCESSES
+} HeddleAccess;
+
 typedef struct HeddleReport {
     size_t struct_size;
     double seconds;                 /* from start to end */
@@ -645,6 +665,10 @@ typedef struct HeddleReport {
     /* operands of multiply-adds that were packed for several workgroups; uses of one again */
     uint64_t panels_packed, panels_shared;
     uint64_t bytes_copied;          /* between the program's memory and the device's */
+    /* by HeddleAccess, of HEDDLE_DEVICE_CPU's kernels with HeddleKernelOptions.stats: how many
+     * accesses, and bytes of the lanes that took part */
+    bool counts_accesses;           /* whether the device does */
+    uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
 } HeddleReport;
 
 /* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;

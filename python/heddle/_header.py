@@ -57,7 +57,7 @@ def _type(header: Header, base: str, stars: int, *, returned: bool = False) -> A
 
 def _declared(text: str) -> tuple[str, int, str]:
     """ "const char *const *features" -> ("char", 2, "features")."""
-    words = re.sub(r"\b(const|struct|enum)\b", " ", text).replace("*", " * ").split()
+    words = re.sub(r"\b(const|volatile|struct|enum)\b", " ", text).replace("*", " * ").split()
     name = words.pop() if len(words) > 1 and words[-1] != "*" else ""
     return words[0], words.count("*"), name
 

@@ -267,20 +267,31 @@ static HeddleResult check_entries(const CliOptions *o, HeddleDevice *d, const He
     return worst;
 }
 
+static HeddleResult check_file(const CliOptions *o, HeddleDevice *d, HeddleLog *log)
+{
+    HeddleModule *m = NULL;
+    HeddleResult r = open_module(o, &m, log);
+    if (!r)
+        r = check_entries(o, d, m, log);
+    heddle_module_free(m);
+    return r;
+}
+
+/* The first failure decides how it ends, and the files behind it are checked all the same. */
 int command_check(const CliOptions *o)
 {
     HeddleLog *log = open_log();
     if (!log)
         return EXIT_WRONG;
-    HeddleModule *m = NULL;
     HeddleDevice *d = NULL;
-    HeddleResult r = open_module(o, &m, log);
-    if (!r)
-        r = open_device(o, &d, log);
-    if (!r)
-        r = check_entries(o, d, m, log);
+    HeddleResult result = open_device(o, &d, log);
+    for (uint32_t i = 0; i < o->inputs.len && d; i++) {
+        CliOptions one = *o;
+        one.inputs = (CliStrings){ &o->inputs.data[i], 1 };
+        HeddleResult r = check_file(&one, d, log);
+        result = result ? result : r;
+    }
     heddle_device_free(d);
-    heddle_module_free(m);
     heddle_log_free(log);
-    return exit_status(r);
+    return exit_status(result);
 }

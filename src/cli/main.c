@@ -16,7 +16,7 @@ static const struct {
     [CMD_INFO] = { "info", "", "devices, extensions, matrix shapes", 0, 0, command_info },
     [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it",
                       1, 1, command_compile },
-    [CMD_CHECK] = { "check", " KERNEL", "diagnostics only", 1, 1, command_check },
+    [CMD_CHECK] = { "check", " KERNEL...", "diagnostics only", 1, UINT32_MAX, command_check },
     [CMD_RUN] = { "run", " KERNEL [options]", "run and report", 1, 1, command_run },
     [CMD_BENCH] = { "bench", " KERNEL [options]", "run for a while: GFLOP/s, GB/s, spread", 1, 1,
                     command_run },
@@ -30,8 +30,8 @@ static const struct {
 };
 
 const char *const spec_help =
-    "\nKERNEL is GLSL (.comp, .glsl), SPIR-V (.spv) or its assembly (.spvasm); - is standard "
-    "input.\n"
+    "\nKERNEL is GLSL (.comp, .glsl), OpenCL C (.cl), MLIR (.mlir), SPIR-V (.spv) or its assembly\n"
+    "(.spvasm); - is standard input.\n"
     "SPEC is a NumPy file (x.npy), raw bytes (@x.bin), or one of\n"
     "  zeros:f32[512,512]   randn:f16[64,128]@7   rand:s8[64,64]@1   iota:u32[16]\n"
     "  full:1.5:bf16[4,4]   list:u32:64,64,32\n"

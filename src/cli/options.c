@@ -37,7 +37,7 @@ static const Option options[] = {
     { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RUNS },
     { "--compare", "N=SPEC", "compare buffer N afterwards; exit 1 if it differs",
       LIST, AT(compares), 0, RUNS },
-    { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|)",
+    { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|); default 0.001",
       REAL, AT(tolerance), 0, RUNS },
     { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
     { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size (OpenCL: any number)",
@@ -107,6 +107,7 @@ static const Option options[] = {
     { "--svg", "FILE", "draw there (bench: what --sweep measured)",
       STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) },
     { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
+    { "-h", NULL, "this", FLAG, AT(help), 0, ~0u },
 };
 /* clang-format on */
 

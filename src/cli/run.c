@@ -4,10 +4,13 @@
  * bench: repeats the same dispatch. Arrays are bound in place, without copies.
  */
 #include <ctype.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -138,6 +141,13 @@ static HeddleResult bind_one(CommandRun *r, uint32_t i)
     Slot *s = &r->slots[i];
     HeddleBinding *b = &r->bindings[r->n_bindings];
     *b = (HeddleBinding){ .set = key.set, .binding = key.binding, .index = key.index };
+    for (uint32_t k = 0; k < r->n_bindings; k++) {
+        const HeddleBinding *x = &r->bindings[k];
+        if (x->set == b->set && x->binding == b->binding && x->index == b->index) {
+            complain("--bind %s: set %u, binding %u is given twice", text, b->set, b->binding);
+            return HEDDLE_ERROR_ARGUMENT;
+        }
+    }
     if (!strncmp(spec, "local:", 6)) {
         b->size = strtoull(spec + 6, NULL, 0);
         r->n_bindings++;
@@ -219,12 +229,20 @@ static HeddleResult join_push(CommandRun *r)
             result = append_push(r, a->data, a->size);
         heddle_array_free(a);
     }
+    if (!result && r->push_size > r->info->push_size) {
+        complain("--push: %zu bytes are given, the kernel has %llu bytes of push constants",
+                 r->push_size, (unsigned long long)r->info->push_size);
+        result = HEDDLE_ERROR_ARGUMENT;
+    }
     return result;
 }
 
 static HeddleResult choose_groups(CommandRun *r)
 {
     const CliOptions *o = r->options;
+    if (!o->has_groups && !o->has_global)
+        fprintf(stderr, "heddle: warning: neither --groups nor --global is given: one workgroup "
+                        "runs\n");
     for (int i = 0; i < 3; i++) {
         uint32_t local = r->info->local_size[i];
         if (!local)
@@ -296,6 +314,62 @@ static void print_text(void *user, const char *text, size_t length)
     fwrite(text, 1, length, stdout);
 }
 
+/* ---- checked runs ---------------------------------------------------------------------------- */
+
+static volatile int interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* On a terminal, a line that stays where it is. */
+typedef struct Progress {
+    double start, shown;
+} Progress;
+
+static void show_progress(void *user, uint64_t done, uint64_t total)
+{
+    Progress *p = user;
+    double t = now();
+    if (t - p->start < 1 || (t - p->shown < 0.2 && done < total))
+        return;
+    p->shown = t;
+    if (done < total)
+        fprintf(stderr, "\r%llu of %llu workgroups, about %.0f s left \033[K",
+                (unsigned long long)done, (unsigned long long)total,
+                (t - p->start) / (double)done * (double)(total - done));
+    else
+        fprintf(stderr, "\r\033[K");
+}
+
+/* Mistakes are shown as they are found; Ctrl-C ends the kernel, which then says where it was, and a
+ * second one the command. */
+static HeddleResult dispatch_watched(HeddleKernel *kernel, HeddleDispatch *d, HeddleReport *report,
+                                     HeddleLog *log)
+{
+    Progress progress = { .start = now() };
+    struct sigaction ours = { .sa_handler = interrupt, .sa_flags = SA_RESETHAND }, before;
+    d->live = true;
+    d->stop = &interrupted;
+    if (isatty(STDERR_FILENO)) {
+        d->progress = show_progress;
+        d->progress_user = &progress;
+    }
+    sigaction(SIGINT, &ours, &before);
+    HeddleResult result = heddle_dispatch(kernel, d, report, log);
+    sigaction(SIGINT, &before, NULL);
+    return result;
+}
+
 static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleReport *report)
 {
     HeddleDispatch d = { .bindings = r->bindings,
@@ -311,6 +385,9 @@ static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleRep
     memcpy(d.local_size, r->options->local, sizeof d.local_size);
     memcpy(d.global_offset, r->options->offset, sizeof d.global_offset);
     d.print = print_text;
+    d.struct_size = sizeof d;
+    if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_REFERENCE)
+        return dispatch_watched(kernel, &d, report, r->log);
     return heddle_dispatch(kernel, &d, report, r->log);
 }
 
@@ -349,6 +426,29 @@ static void print_run(const CommandRun *r, const HeddleReport *report)
     table_print(&t);
 }
 
+/* What the device does not count is not 0. Returns how many rows there are. */
+static size_t access_rows(CliTable *t, const HeddleReport *report)
+{
+    static const char *const kinds[HEDDLE_N_ACCESSES] = {
+        [HEDDLE_ACCESS_SCALAR] = "scalar accesses",
+        [HEDDLE_ACCESS_VECTOR] = "vector accesses",
+        [HEDDLE_ACCESS_MASKED] = "masked accesses",
+        [HEDDLE_ACCESS_GATHER] = "gathers and scatters",
+    };
+    size_t n = 0;
+    for (int k = 0; k < HEDDLE_N_ACCESSES; k++) {
+        CliCells c = { 0 };
+        if (!report->counts_accesses)
+            table_row(t, kinds[k], "–");
+        else if (report->accesses[k])
+            table_row(t, cell(&c, "%s, bytes", kinds[k]),
+                      cell(&c, "%llu, %llu", (unsigned long long)report->accesses[k],
+                           (unsigned long long)report->access_bytes[k]));
+        n += !report->counts_accesses || report->accesses[k];
+    }
+    return n;
+}
+
 /* Operations that a kernel does not perform get no line, but it is worth showing that no bytes of
  * matrices were moved. */
 static void print_stats(const CommandRun *r, const HeddleReport *report)
@@ -385,6 +485,7 @@ static void print_stats(const CommandRun *r, const HeddleReport *report)
         n++;
     }
     printf("\n");
+    n += access_rows(&t, report);
     if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_VULKAN) {
         uint32_t count;
         const HeddleLowering *lowered = heddle_kernel_lowerings(r->kernel, &count);
@@ -394,7 +495,7 @@ static void print_stats(const CommandRun *r, const HeddleReport *report)
     if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_REFERENCE)
         printf("the reference device does not count what a kernel does\n");
     else if (!n)
-        printf("nothing to count: no matrices, no barriers\n");
+        printf("nothing to count: no accesses, no matrices, no barriers\n");
     else
         table_print(&t);
     uint32_t before, after;
@@ -418,8 +519,26 @@ static HeddleResult write_outs(CommandRun *r)
     return worst;
 }
 
+/* A NaN is far from every number, by no distance that could be told. */
+static const char *nan_text(const HeddleArray *got, const HeddleArray *expected, char out[64])
+{
+    uint64_t n = 0, first = 0;
+    for (uint64_t i = got->count; is_float(got->type) && i-- > 0;) {
+        if (isnan(heddle_array_get(got, i)) && !isnan(heddle_array_get(expected, i))) {
+            n++;
+            first = i;
+        }
+    }
+    out[0] = 0;
+    if (n)
+        snprintf(out, 64, "; %llu NaN, the first at %llu", (unsigned long long)n,
+                 (unsigned long long)first);
+    return out;
+}
+
 static HeddleResult compare_one(CommandRun *r, const char *text)
 {
+    char nans[64];
     const char *spec;
     HeddleArray *expected = NULL;
     Slot *got = bound_slot(r, "--compare", text, &spec);
@@ -430,9 +549,10 @@ static HeddleResult compare_one(CommandRun *r, const char *text)
     if (!result)
         result = heddle_array_compare(got->array, expected, r->options->tolerance, &c, r->log);
     if (c.count)
-        printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g\n",
+        printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g%s\n",
                (int)strcspn(text, "="), text, spec, (unsigned long long)c.different,
-               (unsigned long long)c.count, c.max_absolute, c.relative_norm);
+               (unsigned long long)c.count, c.max_absolute, c.relative_norm,
+               nan_text(got->array, expected, nans));
     heddle_array_free(expected);
     return result;
 }
@@ -471,17 +591,10 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Operations of one dispatch, by a kernel that counts; zeros where the device has no counters. */
 static HeddleReport count_operations(CommandRun *r)
 {
-    HeddleReport report = { 0 };
+    HeddleReport report = { .struct_size = sizeof report };
     HeddleKernel *counting;
     if (!open_kernel(r->options, r->device, r->module, (CliPurpose){ .stats = true }, &counting,
                      r->log))
@@ -589,9 +702,11 @@ static HeddleResult sweep(CommandRun *r)
 }
 
 /* Restrictions that the table of options cannot express. */
-static bool sweeps_well(const CliOptions *o)
+static bool fits_together(const CliOptions *o)
 {
-    if (o->sweep && strcmp(o->sweep, "wait-queues"))
+    if (o->has_groups && o->has_global)
+        complain("--groups and --global both say how much runs: one of them, please");
+    else if (o->sweep && strcmp(o->sweep, "wait-queues"))
         complain("--sweep takes wait-queues, not '%s'", o->sweep);
     else if (o->svg && !o->sweep)
         complain("--svg draws what --sweep measures: --sweep wait-queues");
@@ -602,7 +717,7 @@ static bool sweeps_well(const CliOptions *o)
 
 int command_run(const CliOptions *o)
 {
-    if (!sweeps_well(o))
+    if (!fits_together(o))
         return EXIT_USAGE;
     CommandRun r = { .options = o, .log = open_log() };
     HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;

@@ -21,6 +21,8 @@ static const struct {
     { "HEDDLE_THREADS=N", "worker threads; default: one a core" },
     { "HEDDLE_CLAIM_GRAPHICS=1", "say that the device has graphics, for WebGPU and Slang" },
     { "HEDDLE_CHECK=1", "run kernels slowly, looking for mistakes: races, bounds, unset values" },
+    { "HEDDLE_CHECK=fatal", "the same, and a mistake loses the device: the program's run fails" },
+    { "HEDDLE_BUDGET=N", "with HEDDLE_CHECK: instructions an invocation may run" },
     { "HEDDLE_DEBUG=1", "code with the shaders' lines, for debuggers and profilers" },
     { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
     { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },

@@ -174,6 +174,12 @@ typedef enum DeviceStat {
     DEVICE_STAT_BYTES_MOVED, /* between layouts, in registers or private memory */
     DEVICE_STAT_PANELS_PACKED,
     DEVICE_STAT_PANELS_SHARED,
+    /* accesses of buffers and workgroup memory, but for matrices', and their bytes, both by
+     * HeddleAccess */
+    DEVICE_STAT_ACCESSES,
+    DEVICE_STAT_ACCESSES_LAST = DEVICE_STAT_ACCESSES + HEDDLE_N_ACCESSES - 1,
+    DEVICE_STAT_ACCESS_BYTES,
+    DEVICE_STAT_ACCESS_BYTES_LAST = DEVICE_STAT_ACCESS_BYTES + HEDDLE_N_ACCESSES - 1,
     DEVICE_STAT_BYTES_COPIED, /* between the program's memory and the device's */
     DEVICE_N_STATS
 } DeviceStat;
@@ -211,6 +217,11 @@ typedef struct DeviceDispatch {
     /* printf: one call at a time; the text and its arguments are print_words'. NULL: not shown */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
     void *user;
+    /* HeddleDispatch's */
+    bool live;
+    const volatile int *stop;
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void *progress_user;
     /* what came of it */
     uint64_t stats[DEVICE_N_STATS];
     DeviceFault fault;

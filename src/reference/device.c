@@ -261,6 +261,10 @@ static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scra
     d.budget = x->budget;
     d.print = x->print;
     d.user = x->user;
+    d.live = x->live;
+    d.stop = x->stop;
+    d.progress = x->progress;
+    d.progress_user = x->progress_user;
     d.work_dim = device_work_dim(x);
     if (k->arguments)
         d.args = list_arguments(k, x->slots, scratch);

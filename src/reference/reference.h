@@ -54,6 +54,7 @@ typedef enum RefFindingKind {
     REF_RANGE,   /* shift, division, bit field or conversion out of range */
     REF_ENDLESS, /* instruction budget used up */
     REF_DEADLOCK,
+    REF_STOPPED,     /* from outside: RefDispatch.stop */
     REF_UNSUPPORTED, /* instruction this device does not know */
     REF_PORTABILITY, /* result depends on element ownership or subgroup size */
     REF_N_FINDINGS
@@ -98,6 +99,11 @@ typedef struct RefDispatch {
     /* printf: its text and arguments as print_words wants them; may be NULL */
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
     void *user;
+    bool live; /* findings are reported when they are first seen, their counts at the end */
+    const volatile int *stop; /* other than 0: the dispatch ends; may be NULL */
+    /* called after every workgroup; may be NULL */
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void *progress_user;
     uint32_t groups[3], base_group[3];
     uint32_t local_size[3];    /* for kernels that leave it open; 0 = 1 */
     uint32_t global_offset[3]; /* OpenCL's */

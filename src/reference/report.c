@@ -19,6 +19,7 @@ static const char *const names[REF_N_FINDINGS] = {
     [REF_RANGE] = "out-of-range",
     [REF_ENDLESS] = "endless-loop",
     [REF_DEADLOCK] = "deadlock",
+    [REF_STOPPED] = "stopped",
     [REF_UNSUPPORTED] = "unsupported",
     [REF_PORTABILITY] = "portability",
 };
@@ -40,10 +41,33 @@ const char *name_of(RMachine *m, SpvId id)
     return n && *n ? n : arena_printf(m->arena, "%%%u", id);
 }
 
+static void report(RMachine *m, const RFinding *f)
+{
+    char where[160] = "", times[48] = "";
+    if (f->count > 1)
+        snprintf(times, sizeof(times), "; %llu times, first", (unsigned long long)f->count);
+    if (!f->no_place)
+        snprintf(where, sizeof(where), "%s in workgroup (%u, %u, %u), invocation (%u, %u, %u)",
+                 f->count > 1 ? times : ";", f->group[0], f->group[1], f->group[2], f->local[0],
+                 f->local[1], f->local[2]);
+    spv_error(m->module, f->inst, m->sink, names[f->kind], "%s%s", f->message,
+              f->no_place ? times : where);
+}
+
+/* What has been reported already, now that all of them are counted. */
+static void report_count(RMachine *m, const RFinding *f)
+{
+    if (f->count < 2)
+        return;
+    DiagLoc loc = spv_loc(m->arena, m->module, f->inst);
+    diag(m->sink, DIAG_NOTE, &loc, names[f->kind], "that was so %llu times",
+         (unsigned long long)f->count);
+}
+
 bool checking(const RMachine *m, RefFindingKind kind)
 {
     return (m->check >> kind & 1) || kind == REF_ENDLESS || kind == REF_DEADLOCK ||
-           kind == REF_UNSUPPORTED;
+           kind == REF_STOPPED || kind == REF_UNSUPPORTED;
 }
 
 void found(RMachine *m, const RInv *v, const RInst *i, RefFindingKind kind, const char *fmt, ...)
@@ -69,6 +93,8 @@ void found(RMachine *m, const RInv *v, const RInst *i, RefFindingKind kind, cons
         memcpy(f.local, v->local, sizeof(f.local));
     map_put(m->arena, &m->finding_index, key, m->findings.len);
     vec_push(m->arena, &m->findings, f);
+    if (m->d->live)
+        report(m, &f);
 }
 
 bool found_again(RMachine *m, const RInst *i, RefFindingKind kind)
@@ -126,15 +152,9 @@ void report_all(RMachine *m, Arena *a, RefResult *r)
         r->n_findings = m->findings.len;
     }
     for (uint32_t k = 0; k < m->findings.len; k++) {
-        RFinding *f = &m->findings.data[k];
-        char where[160] = "", times[48] = "";
-        if (f->count > 1)
-            snprintf(times, sizeof(times), "; %llu times, first", (unsigned long long)f->count);
-        if (!f->no_place)
-            snprintf(where, sizeof(where), "%s in workgroup (%u, %u, %u), invocation (%u, %u, %u)",
-                     f->count > 1 ? times : ";", f->group[0], f->group[1], f->group[2], f->local[0],
-                     f->local[1], f->local[2]);
-        spv_error(m->module, f->inst, m->sink, names[f->kind], "%s%s", f->message,
-                  f->no_place ? times : where);
+        if (m->d->live)
+            report_count(m, &m->findings.data[k]);
+        else
+            report(m, &m->findings.data[k]);
     }
 }

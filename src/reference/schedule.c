@@ -211,6 +211,10 @@ void inv_account(RMachine *m, const RInv *v, uint64_t began)
               (unsigned long long)m->instructions);
         m->stop = true;
     }
+    if (m->d->stop && *m->d->stop && !m->stop) {
+        found(m, v, &m->code.data[v->pc], REF_STOPPED, "stopped here");
+        m->stop = true;
+    }
 }
 
 static void run_invocation(RMachine *m, RInv *v, uint64_t budget)
@@ -414,6 +418,7 @@ bool run_groups(RMachine *m)
     RFunc *entry = decode_find(m, m->entry.function->def->id);
     RInv **set = NEW_ARRAY(m->arena, RInv *, m->n_inv);
     uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET;
+    uint64_t total = (uint64_t)m->d->groups[0] * m->d->groups[1] * m->d->groups[2];
     make_invocations(m, entry);
     for (uint32_t z = 0; z < m->d->groups[2] && !m->stop; z++)
         for (uint32_t y = 0; y < m->d->groups[1] && !m->stop; y++)
@@ -423,6 +428,8 @@ bool run_groups(RMachine *m)
                 m->group[2] = m->d->base_group[2] + z;
                 run_group(m, entry, set, budget);
                 m->group_number++;
+                if (m->d->progress)
+                    m->d->progress(m->d->progress_user, m->group_number, total);
             }
     return !m->stop;
 }

@@ -290,6 +290,10 @@ static HeddleResult prepare_run(void *user)
                            .interleave = d->interleave,
                            .seed = d->seed,
                            .budget = d->budget,
+                           .live = d->live,
+                           .stop = d->stop,
+                           .progress = d->progress,
+                           .progress_user = d->progress_user,
                            .print = d->print ? print_words_of : NULL,
                            .user = &r->dispatch };
     for (int i = 0; i < 3; i++)
@@ -345,6 +349,9 @@ HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report
                          .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
                          .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED],
                          .bytes_copied = x->stats[DEVICE_STAT_BYTES_COPIED] };
+    all.counts_accesses = r->kernel->device->info.kind == HEDDLE_DEVICE_CPU;
+    memcpy(all.accesses, x->stats + DEVICE_STAT_ACCESSES, sizeof all.accesses);
+    memcpy(all.access_bytes, x->stats + DEVICE_STAT_ACCESS_BYTES, sizeof all.access_bytes);
     if (result)
         note_fault(r);
     sized_write(&sized_report, report, &all, log);

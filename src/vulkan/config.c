@@ -138,6 +138,9 @@ void config_read(HvConfig *c)
     c->large_shapes =
         text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES") : c->subgroup_size >= 64;
     c->matrices = matrix_level(c, "HEDDLE_MATRICES");
+    const char *check = text("HEDDLE_CHECK");
+    c->check_fatal = check && (!strcmp(check, "fatal") || !strcmp(check, "lost"));
+    c->budget = number(c, "HEDDLE_BUDGET", 0);
     c->threads = number(c, "HEDDLE_THREADS", 0);
     c->keep = number(c, "HEDDLE_KEEP", 256);
 }

@@ -142,15 +142,16 @@ typedef struct Running {
     char error[VK_MAX_DESCRIPTION_SIZE]; /* the first; or "" */
 } Running;
 
-/* What a checking device finds is told, and the kernel goes on; any other device's errors end the
- * logical device, once it has said which access it was. */
+/* What a checking device finds is told, and the program goes on, unless HEDDLE_CHECK=fatal. Any
+ * other device's errors end the logical device, once it has said which access it was. */
 static void complain(void *user, const Diag *d)
 {
     Running *r = user;
     const HvDevice *device = r->exec->device;
     char text[VK_MAX_DESCRIPTION_SIZE];
     diag_format(d, text, sizeof text);
-    bool fatal = d->severity == DIAG_ERROR && !device->instance->config.check;
+    const HvConfig *config = &device->instance->config;
+    bool fatal = d->severity == DIAG_ERROR && (!config->check || config->check_fatal);
     if (fatal && !r->error[0])
         memcpy(r->error, text, sizeof text);
     else
@@ -186,7 +187,8 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
     r.x = (DeviceDispatch){ .kernel = p->kernel->code,
                             .slots = x->slots,
                             .counts = x->counts,
-                            .push = s->push };
+                            .push = s->push,
+                            .budget = x->device->instance->config.budget };
     memcpy(r.x.groups, groups, sizeof r.x.groups);
     memcpy(r.x.base_group, base, sizeof r.x.base_group);
     bool counted = x->device->instance->config.stats;

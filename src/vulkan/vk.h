@@ -97,6 +97,8 @@ typedef struct HvConfig {
     VkPhysicalDeviceType device_type;
     uint32_t subgroup_size, threads;
     uint32_t keep;              /* MiB of compiled kernels, those in use included */
+    uint64_t budget;            /* with check: instructions of an invocation; 0: the default */
+    bool check_fatal;           /* what check finds loses the device */
     bool check;                 /* run on the reference device and check */
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */

@@ -11,7 +11,7 @@
 // RUN: %filecheck %s --input-file %t.log && rm %t.log
 // RUN: for n in 1 17 1000003; do for at in -268435456 -1024 -1 $n $((n + 1024)) \
 // RUN:   $((n + 268435456)); do for write in 0 1; do \
-// RUN:   %heddle run %s --bind 0=zeros:u32[$n] --bind 1=zeros:u32[32] \
+// RUN:   %heddle run %s --groups 1 --bind 0=zeros:u32[$n] --bind 1=zeros:u32[32] \
 // RUN:     --push list:s32:$at,$write 2> %t.log || [ $? -eq 1 ] && ! grep -v '^heddle: error: \
 // RUN: the kernel .* memory that the program does not have\|^heddle: note: that would be byte\|^heddle: note: it was in kernel' \
 // RUN:   %t.log || exit 1; done; done; done

@@ -30,8 +30,8 @@ static const char races[] =
     "layout(binding = 0) buffer B { int y[]; };\n"
     "void main() { y[0] = int(gl_GlobalInvocationID.x); }\n";
 
-/* y[31] that began as 7. */
-static int run(const char *kernel)
+/* y[31] that began as 7, of a submission that ends as expected. */
+static int run_to(const char *kernel, VkResult expected)
 {
     Gpu g = { 0 };
     GpuProgram p = { .n_types = 1 };
@@ -43,7 +43,7 @@ static int run(const char *kernel)
         VkCommandBuffer c = gpu_begin(&g);
         gpu_bind(c, &p);
         VK(CmdDispatch)(c, 1, 1, 1);
-        CHECK(gpu_finish(&g, c) == VK_SUCCESS);
+        CHECK(gpu_finish(&g, c) == expected);
         result = ((int *)b.data)[31];
     }
     gpu_buffer_free(&g, &b);
@@ -51,6 +51,8 @@ static int run(const char *kernel)
     gpu_free(&g);
     return result;
 }
+
+static int run(const char *kernel) { return run_to(kernel, VK_SUCCESS); }
 
 static char *read_text(const char *path)
 {
@@ -376,6 +378,35 @@ TEST(dump_beside_a_cache)
     unsetenv("HEDDLE_CACHE");
     shell("rm -r %s", dump);
     shell("rm -r %s", cache);
+}
+
+TEST(checks_that_lose_the_device)
+{
+    static const char endless[] =
+        "#version 450\n"
+        "layout(local_size_x = 1) in;\n"
+        "layout(binding = 0) buffer B { int y[]; };\n"
+        "void main() { for (int i = 0; i < 100000; i++) y[31] = i; }\n";
+    static const char *const values[] = { "fatal", "lost" };
+    char log[] = "/tmp/heddle-log-XXXXXX";
+    int fd = mkstemp(log);
+    REQUIRE(fd >= 0);
+    setenv("HEDDLE_LOG", log, 1);
+    for (int i = 0; i < 2; i++) {
+        setenv("HEDDLE_CHECK", values[i], 1);
+        CHECK(run(doubles) == 14);
+        run_to(races, VK_ERROR_DEVICE_LOST);
+    }
+    setenv("HEDDLE_CHECK", "1", 1);
+    CHECK(run(endless) == 99999);
+    setenv("HEDDLE_BUDGET", "1000", 1);
+    run(endless);
+    unsetenv("HEDDLE_BUDGET");
+    unsetenv("HEDDLE_CHECK");
+    unsetenv("HEDDLE_LOG");
+    CHECK_CONTAINS(read_text(log), "race");
+    CHECK_CONTAINS(read_text(log), "still running after 1000 instructions");
+    remove(log);
 }
 
 TEST(statistics_and_checks)

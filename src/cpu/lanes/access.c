@@ -233,6 +233,40 @@ static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigne
         LLVMSetVolatile(store, 1);
 }
 
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* i64: how many lanes of a mask are active. */
+static LV active_lanes(Emit *e, LV mask)
+{
+    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
+    LV n, word = LLVMBuildBitCast(e->b, mask, bits, "");
+    n = ir_intrinsic(e->b, "llvm.ctpop", &bits, 1, &word, 1);
+    uint32_t lanes = LLVMGetIntTypeWidth(bits);
+    return lanes < 64   ? LLVMBuildZExt(e->b, n, e->i64, "")
+           : lanes > 64 ? LLVMBuildTrunc(e->b, n, e->i64, "")
+                        : n;
+}
+
+/* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
+static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
+{
+    bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
+    if (own || p->at.rule == LAYOUT_LANES || !lanes_of(e)->options->stats)
+        return;
+    LV amount = ir_int(e->i64, bytes);
+    if (mask)
+        amount = LLVMBuildMul(e->b, active_lanes(e, mask), amount, "");
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL);
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), amount);
+}
+
+/* One of all lanes, or of those in the mask. */
+static void count_side_by_side(Emit *e, const EmitPointer *p, LV mask, uint64_t bytes)
+{
+    count_access(e, p, mask ? HEDDLE_ACCESS_MASKED : HEDDLE_ACCESS_VECTOR, mask,
+                 mask ? bytes : bytes * e->W);
+}
+
 /* ---- leaves in memory ------------------------------------------------------------------------ */
 
 /* In memory a bool is a byte. */
@@ -283,6 +317,7 @@ static LV load_same(Emit *e, const EmitPointer *p, const LanesPart *part)
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
+    count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
     return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
 }
 
@@ -293,6 +328,7 @@ static void store_same(Emit *e, const EmitPointer *p, const LanesPart *part, LV 
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, variables_dropped(e), "");
+    count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
     plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
 }
 
@@ -336,6 +372,7 @@ static LV load_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
     uint32_t align = alignment(e, p, part->type);
     LV mask = e->mask, *piece = NEW_ARRAY(e->arena, LV, n);
     LT type = LLVMVectorType(scalar, group);
+    count_side_by_side(e, p, mask, emit_scalar_bytes(e, part->type));
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k);
         piece[k] =
@@ -350,6 +387,7 @@ static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, L
     uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
     uint32_t align = alignment(e, p, part->type);
     LV mask = e->mask;
+    count_side_by_side(e, p, mask, emit_scalar_bytes(e, part->type));
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
         if (mask)
@@ -406,6 +444,7 @@ static void load_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uint
     LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
+    count_side_by_side(e, p, e->mask, (uint64_t)n * emit_scalar_bytes(e, part[0].type));
     LV all = mask ? lanes_masked_load(e, type, address, align, mask)
                   : plain_load(e, p, type, address, align);
     int lane[MAX_LANES];
@@ -430,6 +469,7 @@ static void store_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     LV v = ir_shuffle(e->b, joined, NULL, lane, e->W * stride);
     LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
     unsigned align = alignment(e, p, part[0].type);
+    count_side_by_side(e, p, e->mask, (uint64_t)n * emit_scalar_bytes(e, part[0].type));
     if (mask)
         lanes_masked_store(e, v, address, align, mask);
     else
@@ -464,6 +504,7 @@ static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *pa
     uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
     LV *piece = NEW_ARRAY(e->arena, LV, n);
     for (uint32_t k = 0; k < n; k++) {
+        count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, emit_scalar_bytes(e, part->type));
         LV address = address_group(e, p, part->byte, k);
         LV one = plain_load(e, p, memory_type(e, part->type), address, align);
         piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
@@ -476,6 +517,7 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
+    count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
     return lanes_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
                              alignment(e, p, part->type), mask ? mask : lanes_mask(e));
 }
@@ -484,6 +526,7 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
+    count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
     lanes_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
                        mask ? mask : lanes_mask(e));
 }
