@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Twice a round over one M x N tile of a subgroup: WHAT 0 copies it to memory that stays in the cache,
 // 1 to 3 reduce it by rows, columns or to one number (in all elements), 4 puts every element through
-// a function.
+// a function; 5 is arithmetic on the whole matrix, 6 the same by a function.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -28,6 +28,10 @@ float scaled(const in uint row, const in uint col, const in float x, const in fl
 {
     return col > row ? 0.0 : x * s;
 }
+float moved(const in uint row, const in uint col, const in float x, const in float s)
+{
+    return x * 0.5 + s;
+}
 
 void main()
 {
@@ -40,9 +44,16 @@ void main()
 #elif WHAT < 4
         coopMatReduceNV(y, x, MODE, larger);
         coopMatReduceNV(x, y, MODE, larger);
+#elif WHAT == 4
+        coopMatPerElementNV(x, x, scaled, scale);
+        coopMatPerElementNV(x, x, scaled, scale);
+#elif WHAT == 5
+        y = coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>(scale);
+        x = x * 0.5 + y;
+        x = x * 0.5 + y;
 #else
-        coopMatPerElementNV(x, x, scaled, scale);
-        coopMatPerElementNV(x, x, scaled, scale);
+        coopMatPerElementNV(x, x, moved, scale);
+        coopMatPerElementNV(x, x, moved, scale);
 #endif
     }
     coopMatStore(x, to, 0, N, gl_CooperativeMatrixLayoutRowMajor);

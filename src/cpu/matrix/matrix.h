@@ -115,6 +115,7 @@ typedef struct MatEmit {
     VEC(MatStored) stores;      /* put off; all of one type and order */
     uint16_t *ids;              /* what mat_ids returned last */
     uint32_t ids_room;          /* its size */
+    struct MatPutOff **put_off; /* ops.c's, by id: arithmetic that its user does; or NULL */
     LV table, scratch;          /* arguments of the multiply-add kernels */
     uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */

@@ -3,7 +3,8 @@
  * Component-wise instructions on cooperative matrices: arithmetic, conversions, multiplication by a
  * scalar. The operands are made dense and brought to the result's order; then a loop over whole
  * vectors computes everything, the homes' padding included. Types without arithmetic of their own
- * (bf16, fp8) are computed in f32.
+ * (bf16, fp8) are computed in f32. Arithmetic whose result only the next such instruction uses is
+ * put off, and computed vector by vector in that one's loop.
  *
  * SPV_KHR_cooperative_matrix lists these instructions ("component-wise operations").
  */
@@ -63,12 +64,30 @@ typedef struct Elementwise {
     bool saturate; /* CONVERT */
 } Elementwise;
 
+/* What a vector of a matrix is made of: a tile's elements, one number, or parts that are computed
+ * with. */
+typedef struct MatOperand MatOperand;
+struct MatOperand {
+    MatTile tile;
+    LV splat;
+    const Elementwise *w;
+    MatOperand *part[2];
+};
+
+/* An instruction that is left to the user of its result. */
+struct MatPutOff {
+    Elementwise w;
+    LV scalar;      /* SCALE */
+    uint32_t depth; /* how many there are on the way to a tile */
+};
+
+/* NULL: no such operation. */
 static const Operation *operation_of(uint16_t op)
 {
-    uint32_t k = 0;
-    while (operations[k].op != op)
-        k++;
-    return &operations[k];
+    for (uint32_t k = 0; k < COUNT_OF(operations); k++)
+        if (operations[k].op == op)
+            return &operations[k];
+    return NULL;
 }
 
 /* The type that arithmetic on `c` is done in. */
@@ -144,20 +163,6 @@ MatTile mat_operand(Emit *e, SpvId id, bool col)
     return aside;
 }
 
-/* A matrix times a scalar that differs between lanes: each lane scales the elements that it
- * holds. */
-static void scale_by_lane(Emit *e, const Elementwise *w, LV scalar)
-{
-    const SpvType *t = spv_type(e->module, w->inst->type);
-    MatTile from = mat_read(e, spv_operand(w->inst, 0));
-    MatTile to = mat_result(e, w->inst);
-    EmitLoop l = loop_begin(e, ir_int(e->i32, mat_length(e, t)));
-    LV x = mat_element(e, t, &from, l.index);
-    scalar = emit_lanes(e, scalar);
-    mat_set_element(e, t, &to, l.index, apply_to(e, w, x, scalar));
-    loop_end(e, &l);
-}
-
 void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
 {
     uint32_t n = 64 / MAX(comp_bytes(from.comp), comp_bytes(to.comp));
@@ -205,23 +210,177 @@ static bool is_saturating(Emit *e, const SpvInst *i)
            spv_has_decoration(e->module, i->id, -1, SpvDecorationSaturatedConversion);
 }
 
-/* Works vector by vector. The second operand is y, or `scalar` if y's ptr is NULL. Negations and
- * conversions have neither. */
-static void apply_to_vectors(Emit *e, const Elementwise *w, const MatTile *x, const MatTile *y,
-                             LV scalar, const MatTile *to)
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static const struct MatPutOff *put_off(Emit *e, SpvId id)
 {
+    struct MatPutOff **of = matrices_of(e)->put_off;
+    return of ? of[id] : NULL;
+}
+
+static void open_parts(Emit *e, MatOperand *o, LV scalar, bool col);
+
+static MatOperand *operand_of(Emit *e, SpvId id, bool col)
+{
+    MatOperand *o = NEW(e->arena, MatOperand);
+    const struct MatPutOff *p = put_off(e, id);
+    const MatValue *v = mat_value(e, id);
+    o->w = p ? &p->w : NULL;
+    if (p)
+        open_parts(e, o, p->scalar, col);
+    else if (v->state == MAT_SPLAT)
+        o->splat = v->splat;
+    else
+        o->tile = mat_operand(e, id, col);
+    return o;
+}
+
+static void open_parts(Emit *e, MatOperand *o, LV scalar, bool col)
+{
+    o->part[0] = operand_of(e, spv_operand(o->w->inst, 0), col);
+    if (o->w->o->kind == BINARY)
+        o->part[1] = operand_of(e, spv_operand(o->w->inst, 1), col);
+    if (scalar) {
+        o->part[1] = NEW(e->arena, MatOperand);
+        o->part[1]->splat = scalar;
+    }
+}
+
+static LV compute(Emit *e, const MatOperand *o, uint32_t n, LV index);
+
+static LV vector_of(Emit *e, const MatOperand *o, IrComp c, uint32_t n, LV index)
+{
+    if (!o)
+        return NULL;
+    return o->w       ? compute(e, o, n, index)
+           : o->splat ? splat_as(e, o->splat, c, n)
+                      : load_home_vector(e, &o->tile, c, n, index);
+}
+
+static LV compute(Emit *e, const MatOperand *o, uint32_t n, LV index)
+{
+    LV x = vector_of(e, o->part[0], o->w->from, n, index);
+    return apply_to(e, o->w, x, vector_of(e, o->part[1], o->w->from, n, index));
+}
+
+static void compute_all(Emit *e, const MatOperand *o, const MatTile *to)
+{
+    const Elementwise *w = o->w;
     const SpvType *t = spv_type(e->module, w->inst->type);
     uint32_t n = 64 / MAX(comp_bytes(w->from), comp_bytes(w->to));
     uint64_t count = mat_bytes(e, t) / comp_bytes(w->to) / n;
     MatLeader leader = mat_leader_begin(e, t);
-    LV factor = scalar ? splat_as(e, scalar, w->from, n) : NULL;
     EmitLoop l = loop_begin(e, ir_int(e->i64, count));
-    LV a = load_home_vector(e, x, w->from, n, l.index);
-    LV b = y->ptr ? load_home_vector(e, y, w->from, n, l.index) : factor;
-    LV r = apply_to(e, w, a, b);
-    ir_store(e->b, r, vector_at(e, to, w->to, n, l.index), comp_bytes(w->to));
+    ir_store(e->b, compute(e, o, n, l.index), vector_at(e, to, w->to, n, l.index),
+             comp_bytes(w->to));
     loop_end(e, &l);
     mat_leader_end(e, &leader);
+}
+
+/* ---- what may wait --------------------------------------------------------------------------- */
+
+static bool takes(Emit *e, const SpvInst *i, SpvId id)
+{
+    uint32_t n;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (i->words[at[k]] == id)
+            return true;
+    return false;
+}
+
+/* Whether it writes no matrix and no memory. */
+static bool is_harmless(Emit *e, const SpvInst *i)
+{
+    bool splat = i->op == SpvOpCompositeConstruct || i->op == SpvOpCompositeConstructReplicateEXT;
+    uint32_t n;
+    const uint16_t *at = mat_ids(e, i, &n);
+    if (i->id && mat_is(spv_type(e->module, i->type)))
+        return splat && !e->uniformity->varying[spv_operand(i, 0)] &&
+               !mat_value(e, i->id)->other_blocks;
+    for (uint32_t k = 0; k < n; k++)
+        if (emit_has_matrix(spv_type_of(e->module, i->words[at[k]])))
+            return false;
+    return i->op == SpvOpLoad || spv_is_pure(i);
+}
+
+static bool is_arithmetic(const Operation *o)
+{
+    return o && (o->kind == BINARY || o->kind == SCALE || o->kind == NEGATE);
+}
+
+static uint32_t depth_of(Emit *e, const SpvInst *i)
+{
+    uint32_t n, depth = 0;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct MatPutOff *p = put_off(e, i->words[at[k]]);
+        depth = MAX(depth, p ? p->depth : 0);
+    }
+    return depth + 1;
+}
+
+/* Whether its result is used once, by arithmetic that follows before anything that its operands are
+ * in can change. */
+static bool may_wait(Emit *e, const SpvInst *i)
+{
+    const SpvType *t = spv_type(e->module, i->type);
+    const SpvInst *user = i->next;
+    enum { DEEPEST = 64 };
+    if (!is_arithmetic(operation_of(i->op)) || mat_value(e, i->id)->uses != 1 ||
+        t->scope == SpvScopeWorkgroup || depth_of(e, i) > DEEPEST)
+        return false;
+    while (user && !takes(e, user, i->id) && is_harmless(e, user))
+        user = user->next;
+    const Operation *o = user ? operation_of(user->op) : NULL;
+    return is_arithmetic(o) && takes(e, user, i->id) && user->type == i->type &&
+           (o->kind != SCALE || !e->uniformity->varying[spv_operand(user, 1)]);
+}
+
+static void wait_for_user(Emit *e, const Elementwise *w, LV scalar)
+{
+    MatEmit *m = matrices_of(e);
+    if (!m->put_off)
+        m->put_off = NEW_ARRAY(e->arena, struct MatPutOff *, e->module->bound);
+    struct MatPutOff *p = m->put_off[w->inst->id] = NEW(e->arena, struct MatPutOff);
+    *p = (struct MatPutOff){ *w, scalar, depth_of(e, w->inst) };
+}
+
+/* ---- the instructions ------------------------------------------------------------------------ */
+
+/* An operand's elements in memory, also if it was put off. */
+static MatTile settled(Emit *e, SpvId id)
+{
+    const struct MatPutOff *p = put_off(e, id);
+    if (!p)
+        return mat_read(e, id);
+    MatOperand all = { .w = &p->w };
+    open_parts(e, &all, p->scalar, mat_home(e, id).col);
+    matrices_of(e)->put_off[id] = NULL;
+    MatTile to = mat_result(e, p->w.inst);
+    compute_all(e, &all, &to);
+    return to;
+}
+
+/* A matrix times a scalar that differs between lanes: each lane scales the elements that it
+ * holds. */
+static void scale_by_lane(Emit *e, const Elementwise *w, LV scalar)
+{
+    const SpvType *t = spv_type(e->module, w->inst->type);
+    MatTile from = settled(e, spv_operand(w->inst, 0));
+    MatTile to = mat_result(e, w->inst);
+    EmitLoop l = loop_begin(e, ir_int(e->i32, mat_length(e, t)));
+    LV x = mat_element(e, t, &from, l.index);
+    scalar = emit_lanes(e, scalar);
+    mat_set_element(e, t, &to, l.index, apply_to(e, w, x, scalar));
+    loop_end(e, &l);
+}
+
+static bool is_of_lanes(Emit *e, const SpvInst *i, LV scalar)
+{
+    bool workgroup = spv_type(e->module, i->type)->scope == SpvScopeWorkgroup;
+    return emit_is_lanes(scalar) ||
+           (workgroup && !matrices_of(e)->same_in_workgroup[spv_operand(i, 1)]);
 }
 
 static void elementwise(Emit *e, const SpvInst *i)
@@ -237,24 +396,25 @@ static void elementwise(Emit *e, const SpvInst *i)
     w.from = mat_comp(tx);
     w.to = mat_comp(t);
     LV scalar = w.o->kind == SCALE ? emit_leaf(e, spv_operand(i, 1), 0) : NULL;
-    if (scalar &&
-        (emit_is_lanes(scalar) || (t->scope == SpvScopeWorkgroup &&
-                                   !matrices_of(e)->same_in_workgroup[spv_operand(i, 1)]))) {
+    if (scalar && is_of_lanes(e, i, scalar)) {
         scale_by_lane(e, &w, scalar);
         return;
     }
+    if (may_wait(e, i)) {
+        wait_for_user(e, &w, scalar);
+        return;
+    }
     bool col = mat_home(e, i->id).col;
-    MatTile x = mat_operand(e, spv_operand(i, 0), col), y = { 0 };
-    if (w.o->kind == BINARY)
-        y = mat_operand(e, spv_operand(i, 1), col);
-    MatTile to = mat_result(e, i);
-    if (x.ptr == to.ptr &&
+    MatOperand all = { .w = &w };
+    open_parts(e, &all, scalar, col);
+    MatTile to = mat_result(e, i), *x = &all.part[0]->tile;
+    if (x->ptr == to.ptr &&
         comp_bytes(w.from) < comp_bytes(w.to)) { /* writes would overtake reads */
         MatTile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);
-        mat_copy(e, tx, &aside, &x);
-        x = aside;
+        mat_copy(e, tx, &aside, x);
+        *x = aside;
     }
-    apply_to_vectors(e, &w, &x, &y, scalar, &to);
+    compute_all(e, &all, &to);
     mat_count(e, t, DEVICE_STAT_CONVERSIONS, w.o->kind == CONVERT);
 }
 
