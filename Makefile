@@ -47,6 +47,10 @@ test-cuda: build-release
 bench: build-release
 	@for program in build/release/bin/bench_*; do $$program || exit 1; done
 
+# Against NVIDIA's own Vulkan driver and cuBLAS; without a GPU it says so.
+bench-cuda: build-release
+	@build/release/bin/bench_cuda
+
 fuzz: deps
 	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl test_fuzz_operands
@@ -92,4 +96,4 @@ site: deps
 clean:
 	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree build/deb
 
-.PHONY: all deps run test test-cuda bench fuzz asan tsan install package-tree package wheel deb site clean
+.PHONY: all deps run test test-cuda bench bench-cuda fuzz asan tsan install package-tree package wheel deb site clean
