@@ -41,7 +41,7 @@ typedef struct CliOptions {
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
     double tolerance, seconds;
-    bool stats, robust, no_robust, no_optimisation, debug, help, rotate_loads, pipeline;
+    bool stats, robust, no_robust, no_optimisation, debug, json, help, rotate_loads, pipeline;
 } CliOptions;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */
@@ -145,6 +145,25 @@ HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
 void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n);
 /* heddle profile-device: such a profile, of the device. */
 int command_profile(const CliOptions *o);
+
+/* ---- json.c: --json ------------------------------------------------------------------------- */
+
+/* Written as it comes, to standard output. Keys are NULL in lists. */
+typedef struct CliJson {
+    uint32_t depth;
+    bool comma;
+} CliJson;
+void json_open(CliJson *j, const char *key, char bracket); /* '{' or '[' */
+void json_close(CliJson *j, char bracket);
+void json_text(CliJson *j, const char *key, const char *s); /* NULL: null */
+void json_real(CliJson *j, const char *key, double x);      /* infinite or NaN: null */
+void json_count(CliJson *j, const char *key, uint64_t n);
+void json_bool(CliJson *j, const char *key, bool b);
+void json_sizes(CliJson *j, const char *key, const uint32_t *n, uint32_t count);
+void json_texts(CliJson *j, const char *key, const char *const *s, uint32_t count);
+void json_report(CliJson *j, const HeddleReport *report); /* "stats" */
+/* The result and what was said, and the end of the object. */
+void json_end(CliJson *j, HeddleResult result, const HeddleLog *log);
 
 /* ---- annotate.c ------------------------------------------------------------------------------ */
 

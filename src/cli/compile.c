@@ -284,12 +284,27 @@ int command_check(const CliOptions *o)
     if (!log)
         return EXIT_WRONG;
     HeddleDevice *d = NULL;
+    CliJson j = { 0 };
     HeddleResult result = open_device(o, &d, log);
+    if (o->json) {
+        json_open(&j, NULL, '{');
+        json_open(&j, "files", '[');
+    }
     for (uint32_t i = 0; i < o->inputs.len && d; i++) {
         CliOptions one = *o;
         one.inputs = (CliStrings){ &o->inputs.data[i], 1 };
         HeddleResult r = check_file(&one, d, log);
         result = result ? result : r;
+        if (o->json) {
+            json_open(&j, NULL, '{');
+            json_text(&j, "file", o->inputs.data[i]);
+            json_bool(&j, "good", !r);
+            json_close(&j, '}');
+        }
+    }
+    if (o->json) {
+        json_close(&j, ']');
+        json_end(&j, result, log);
     }
     heddle_device_free(d);
     heddle_log_free(log);

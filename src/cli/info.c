@@ -130,8 +130,85 @@ static int print_asked(const CliOptions *o, HeddleLog *log)
     return good ? EXIT_DONE : EXIT_WRONG;
 }
 
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+static void put_device(CliJson *j, const HeddleDeviceInfo *d)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "kind", d->kind_name);
+    json_text(j, "name", d->name);
+    json_text(j, "target", *d->target ? d->target : NULL);
+    json_count(j, "threads", d->threads);
+    json_count(j, "vector_bits", d->vector_bits);
+    json_texts(j, "features", d->features, d->n_features);
+    json_sizes(j, "subgroup_sizes", d->subgroup_sizes, d->n_subgroup_sizes);
+    json_count(j, "default_subgroup_size", d->default_subgroup_size);
+    json_close(j, '}');
+}
+
+/* The one asked for, or all. */
+static HeddleResult put_devices(CliJson *j, const CliOptions *o, HeddleLog *log)
+{
+    HeddleDevice *one = NULL;
+    bool asked = o->device || o->isa;
+    HeddleResult result = asked ? open_device(o, &one, log) : HEDDLE_OK;
+    json_open(j, "devices", '[');
+    if (one)
+        put_device(j, heddle_device_info(one));
+    heddle_device_free(one);
+    for (int kind = 0; kind < HEDDLE_N_DEVICE_KINDS && !asked; kind++) {
+        uint32_t n = heddle_device_count((HeddleDeviceKind)kind);
+        for (uint32_t k = 0; k < n; k++) {
+            HeddleDevice *d;
+            HeddleDeviceOptions options = { .kind = (HeddleDeviceKind)kind, .ordinal = k };
+            if (!heddle_device_new(&options, &d, log))
+                put_device(j, heddle_device_info(d));
+            heddle_device_free(d);
+        }
+    }
+    json_close(j, ']');
+    return result;
+}
+
+static void put_shapes(CliJson *j)
+{
+    size_t n;
+    const HeddleMatrixShape *s = heddle_matrix_shapes(NULL, &n);
+    json_open(j, "shapes", '[');
+    for (size_t i = 0; i < n; i++) {
+        json_open(j, NULL, '{');
+        json_count(j, "m", s[i].m);
+        json_count(j, "n", s[i].n);
+        json_count(j, "k", s[i].k);
+        json_text(j, "a", heddle_type_name(s[i].a));
+        json_text(j, "b", heddle_type_name(s[i].b));
+        json_text(j, "result", heddle_type_name(s[i].result));
+        json_bool(j, "saturating", s[i].saturating);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+static int info_for_programs(const CliOptions *o)
+{
+    CliJson j = { 0 };
+    HeddleLog *log = open_log();
+    if (!log)
+        return EXIT_WRONG;
+    json_open(&j, NULL, '{');
+    json_text(&j, "version", heddle_version());
+    HeddleResult result = put_devices(&j, o, log);
+    put_shapes(&j);
+    json_close(&j, '}');
+    result = !result && heddle_log_errors(log) ? HEDDLE_ERROR_IO : result;
+    heddle_log_free(log);
+    return exit_status(result);
+}
+
 int command_info(const CliOptions *o)
 {
+    if (o->json)
+        return info_for_programs(o);
     HeddleLog *log = open_log();
     if (o->device || o->isa)
         return print_asked(o, log);

@@ -80,6 +80,8 @@ static const Option options[] = {
     { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; of vulkan:"
       " what was lowered; compile: what --pipeline and --for did",
       FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
+    { "--json", NULL, "instead of tables, an object for programs (docs/JSON.md)",
+      FLAG, AT(json), 0, RUNS | ON(CMD_CHECK) | ON(CMD_INFO) },
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
     { "-o", "FILE", "write there (default: standard output)",
       STRING, AT(output), 0, ON(CMD_COMPILE) | ON(CMD_PROFILE) },

@@ -33,7 +33,8 @@ typedef struct CommandRun {
     char *push;
     size_t push_size;
     uint32_t groups[3];
-    bool opencl; /* the dispatch's sizes are its invocations */
+    bool opencl;  /* the dispatch's sizes are its invocations */
+    CliJson json; /* with --json */
 } CommandRun;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -310,8 +311,7 @@ static void tear_down(CommandRun *r)
 
 static void print_text(void *user, const char *text, size_t length)
 {
-    (void)user;
-    fwrite(text, 1, length, stdout);
+    fwrite(text, 1, length, user);
 }
 
 /* ---- checked runs ---------------------------------------------------------------------------- */
@@ -385,6 +385,7 @@ static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleRep
     memcpy(d.local_size, r->options->local, sizeof d.local_size);
     memcpy(d.global_offset, r->options->offset, sizeof d.global_offset);
     d.print = print_text;
+    d.print_user = r->options->json ? stderr : stdout;
     d.struct_size = sizeof d;
     if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_REFERENCE)
         return dispatch_watched(kernel, &d, report, r->log);
@@ -411,6 +412,28 @@ static const char *groups_text(const CommandRun *r, CliCells *c)
 static const char *gflops(CliCells *c, const HeddleStats *s, double seconds)
 {
     return s->flops && seconds > 0 ? cell(c, "%.2f", (double)s->flops / seconds * 1e-9) : "-";
+}
+
+static double per_second(double what, double seconds)
+{
+    return what > 0 && seconds > 0 ? what / seconds : NAN;
+}
+
+/* What run and bench have in common, of programs'. */
+static void put_run(CommandRun *r, const HeddleReport *report, double seconds)
+{
+    CliJson *j = &r->json;
+    json_text(j, "kernel", r->options->inputs.data[0]);
+    json_text(j, "device", heddle_device_info(r->device)->kind_name);
+    json_count(j, "subgroup_size", r->info->subgroup_size);
+    json_sizes(j, "groups", r->groups, 3);
+    json_sizes(j, "local_size", r->info->local_size, 3);
+    json_real(j, "compile_seconds", heddle_kernel_seconds(r->kernel));
+    json_real(j, "seconds", seconds);
+    json_real(j, "flops_per_second", per_second((double)report->stats.flops, seconds));
+    json_real(j, "bytes_per_second", per_second(bound_bytes(r), seconds));
+    if (r->options->stats)
+        json_report(j, report);
 }
 
 static void print_run(const CommandRun *r, const HeddleReport *report)
@@ -519,26 +542,49 @@ static HeddleResult write_outs(CommandRun *r)
     return worst;
 }
 
-/* A NaN is far from every number, by no distance that could be told. */
-static const char *nan_text(const HeddleArray *got, const HeddleArray *expected, char out[64])
+/* How many are no numbers where numbers are expected, and the first of them: a NaN is far from
+ * every number, by no distance that could be told. */
+static uint64_t count_nans(const HeddleArray *got, const HeddleArray *expected, uint64_t *first)
 {
-    uint64_t n = 0, first = 0;
+    uint64_t n = 0;
+    *first = 0;
     for (uint64_t i = got->count; is_float(got->type) && i-- > 0;) {
         if (isnan(heddle_array_get(got, i)) && !isnan(heddle_array_get(expected, i))) {
             n++;
-            first = i;
+            *first = i;
         }
     }
-    out[0] = 0;
-    if (n)
-        snprintf(out, 64, "; %llu NaN, the first at %llu", (unsigned long long)n,
-                 (unsigned long long)first);
-    return out;
+    return n;
+}
+
+static void say_comparison(CommandRun *r, const char *text, const HeddleComparison *c,
+                           uint64_t nans, uint64_t first_nan)
+{
+    size_t n = strcspn(text, "=");
+    CliCells cells = { 0 };
+    if (!r->options->json) {
+        printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g%s\n",
+               (int)n, text, text + n + 1, (unsigned long long)c->different,
+               (unsigned long long)c->count, c->max_absolute, c->relative_norm,
+               nans ? cell(&cells, "; %llu NaN, the first at %llu", (unsigned long long)nans,
+                           (unsigned long long)first_nan)
+                    : "");
+        return;
+    }
+    json_open(&r->json, NULL, '{');
+    json_text(&r->json, "binding", cell(&cells, "%.*s", (int)n, text));
+    json_text(&r->json, "expected", text + n + 1);
+    json_count(&r->json, "count", c->count);
+    json_count(&r->json, "different", c->different);
+    json_count(&r->json, "nan", nans);
+    json_real(&r->json, "max_absolute", c->max_absolute);
+    json_real(&r->json, "relative_norm", c->relative_norm);
+    json_close(&r->json, '}');
 }
 
 static HeddleResult compare_one(CommandRun *r, const char *text)
 {
-    char nans[64];
+    uint64_t nans = 0, first_nan = 0;
     const char *spec;
     HeddleArray *expected = NULL;
     Slot *got = bound_slot(r, "--compare", text, &spec);
@@ -548,11 +594,10 @@ static HeddleResult compare_one(CommandRun *r, const char *text)
     HeddleResult result = heddle_array_from_spec(spec, &expected, r->log);
     if (!result)
         result = heddle_array_compare(got->array, expected, r->options->tolerance, &c, r->log);
-    if (c.count)
-        printf("compared %.*s with %s: %llu of %llu differ, largest error %.3g, relative %.3g%s\n",
-               (int)strcspn(text, "="), text, spec, (unsigned long long)c.different,
-               (unsigned long long)c.count, c.max_absolute, c.relative_norm,
-               nan_text(got->array, expected, nans));
+    if (c.count) {
+        nans = count_nans(got->array, expected, &first_nan);
+        say_comparison(r, text, &c, nans, first_nan);
+    }
     heddle_array_free(expected);
     return result;
 }
@@ -560,10 +605,14 @@ static HeddleResult compare_one(CommandRun *r, const char *text)
 static HeddleResult write_and_compare(CommandRun *r)
 {
     HeddleResult worst = write_outs(r);
+    if (r->options->json)
+        json_open(&r->json, "comparisons", '[');
     for (uint32_t i = 0; i < r->options->compares.len; i++) {
         HeddleResult result = compare_one(r, r->options->compares.data[i]);
         worst = result ? result : worst;
     }
+    if (r->options->json)
+        json_close(&r->json, ']');
     return worst;
 }
 
@@ -574,8 +623,11 @@ static HeddleResult run_once(CommandRun *r)
     /* The output is still interesting when a checked run found mistakes. */
     if (result && !(result == HEDDLE_ERROR_RUN && r->options->check))
         return result;
-    print_run(r, &report);
-    if (r->options->stats)
+    if (r->options->json)
+        put_run(r, &report, report.seconds);
+    else
+        print_run(r, &report);
+    if (r->options->stats && !r->options->json)
         print_stats(r, &report);
     HeddleResult rest = write_and_compare(r);
     return result ? result : rest;
@@ -625,6 +677,19 @@ static HeddleResult measure(CommandRun *r, HeddleKernel **kernels, uint32_t n_ke
     return result;
 }
 
+static void put_bench(CommandRun *r, const double *t, uint32_t n, const HeddleReport *counts)
+{
+    CliJson *j = &r->json;
+    put_run(r, counts, t[n / 2]);
+    json_count(j, "runs", n);
+    json_real(j, "min_seconds", t[0]);
+    json_real(j, "max_seconds", t[n - 1]);
+    json_open(j, "quartile_seconds", '[');
+    json_real(j, NULL, t[n / 4]);
+    json_real(j, NULL, t[n * 3 / 4]);
+    json_close(j, ']');
+}
+
 static void print_bench(const CommandRun *r, const double *t, uint32_t n,
                         const HeddleReport *counts)
 {
@@ -651,7 +716,9 @@ static HeddleResult bench(CommandRun *r)
     HeddleReport counts = count_operations(r);
     uint32_t n;
     HeddleResult result = measure(r, &r->kernel, 1, times, &n);
-    if (!result)
+    if (!result && r->options->json)
+        put_bench(r, times, n, &counts);
+    else if (!result)
         print_bench(r, times, n, &counts);
     free(times);
     return result ? result : write_and_compare(r);
@@ -706,6 +773,8 @@ static bool fits_together(const CliOptions *o)
 {
     if (o->has_groups && o->has_global)
         complain("--groups and --global both say how much runs: one of them, please");
+    else if (o->sweep && o->json)
+        complain("--sweep prints a table: it does not take --json");
     else if (o->sweep && strcmp(o->sweep, "wait-queues"))
         complain("--sweep takes wait-queues, not '%s'", o->sweep);
     else if (o->svg && !o->sweep)
@@ -720,9 +789,13 @@ int command_run(const CliOptions *o)
     if (!fits_together(o))
         return EXIT_USAGE;
     CommandRun r = { .options = o, .log = open_log() };
+    if (o->json)
+        json_open(&r.json, NULL, '{');
     HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;
     if (!result)
         result = o->command == CMD_RUN ? run_once(&r) : o->sweep ? sweep(&r) : bench(&r);
+    if (o->json)
+        json_end(&r.json, result, r.log);
     tear_down(&r);
     return exit_status(result);
 }
