@@ -241,8 +241,8 @@ static void hoist_step(Trips *s, const PassLoopCopy *l, const SpvInst *phi)
     SpvInst *merge = cfg_merge_inst(before);
     narrow_step(s, phi, step);
     if (!step || (step->op != SpvOpIAdd && step->op != SpvOpISub) ||
-        l->loop->header == s->g->blocks[l->loop->header].idom)
-        return;
+        s->g->blocks[s->g->blocks[l->loop->header].idom].loop != l->loop->parent)
+        return; /* or what precedes is in a loop */
     for (uint32_t k = 0; k < 2; k++)
         if (spv_operand(step, k) != phi->id)
             hoist(s, l, spv_operand(step, k), merge ? merge : before->insts.last, 0);

@@ -407,12 +407,12 @@ static bool side_by_side(Emit *e, const EmitPointer *p, const LanesPart *part)
 
 /* ---- a few leaves of each lane side by side -------------------------------------------------- */
 
-/* If the leaves of each lane lie side by side and so do the lanes: the number of scalars from one
- * lane's leaves to the next lane's. Else 0. */
+/* If the leaves of each lane lie side by side and so do the lanes of a group: the number of scalars
+ * from one lane's leaves to the next lane's. Else 0. */
 static uint32_t wide_stride(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || n > 4 ||
-        p->affine.group < e->W || p->affine.expected || address_checked(e, p))
+        p->affine.group < MIN(e->W, 8) || p->affine.expected || address_checked(e, p))
         return 0;
     uint32_t size = emit_scalar_bytes(e, part[0].type);
     for (uint32_t k = 0; k < n; k++)
@@ -426,54 +426,72 @@ static uint32_t wide_stride(Emit *e, const EmitPointer *p, const LanesPart *part
     return (uint32_t)stride;
 }
 
-/* Which of W * stride scalars are leaves 0 to n - 1 of active lanes; NULL: all. */
-static LV wide_mask(Emit *e, uint32_t stride, uint32_t n)
+/* What the lanes of a group access together: some of W * stride scalars. */
+typedef struct Wide {
+    const EmitPointer *p;
+    const LanesPart *part;
+    uint32_t n, stride, group; /* leaves of a lane; scalars from lane to lane; lanes */
+    unsigned align;
+} Wide;
+
+static Wide wide_of(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
+                    uint32_t stride)
+{
+    unsigned align = alignment(e, p, part[0].type);
+    return (Wide){ p, part, n, stride, MIN(p->affine.group, e->W), align };
+}
+
+/* Which of the scalars of a group are leaves of active lanes; NULL: all. */
+static LV wide_mask(Emit *e, const Wide *w, uint32_t group)
 {
     int lane[WIDEST];
-    if (!e->mask && n == stride)
+    if (!e->mask && w->n == w->stride)
         return NULL;
     LV mask = lanes_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
-    for (uint32_t k = 0; k < e->W * stride; k++)
-        lane[k] = (int)(k % stride < n ? k / stride : e->W);
-    return ir_shuffle(e->b, mask, none, lane, e->W * stride);
+    for (uint32_t k = 0; k < w->group * w->stride; k++)
+        lane[k] = (int)(k % w->stride < w->n ? group * w->group + k / w->stride : e->W);
+    return ir_shuffle(e->b, mask, none, lane, w->group * w->stride);
 }
 
-static void load_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
-                      uint32_t stride, LV *leaves)
+static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
-    LT type = LLVMVectorType(memory_type(e, part[0].type), e->W * stride);
-    LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
-    unsigned align = alignment(e, p, part[0].type);
-    count_side_by_side(e, p, e->mask, (uint64_t)n * emit_scalar_bytes(e, part[0].type));
-    LV all = mask ? lanes_masked_load(e, type, address, align, mask)
-                  : plain_load(e, p, type, address, align);
+    uint32_t n_groups = e->W / w->group;
+    LT type = LLVMVectorType(memory_type(e, w->part[0].type), w->group * w->stride);
+    LV *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     int lane[MAX_LANES];
-    for (uint32_t k = 0; k < n; k++) {
-        for (uint32_t l = 0; l < e->W; l++)
-            lane[l] = (int)(l * stride + k);
-        leaves[k] = ir_shuffle(e->b, all, NULL, lane, e->W);
+    for (uint32_t g = 0; g < n_groups; g++) {
+        LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
+        LV all = mask ? lanes_masked_load(e, type, address, w->align, mask)
+                      : plain_load(e, w->p, type, address, w->align);
+        for (uint32_t k = 0; k < w->n; k++) {
+            for (uint32_t l = 0; l < w->group; l++)
+                lane[l] = (int)(l * w->stride + k);
+            piece[k * n_groups + g] = ir_shuffle(e->b, all, NULL, lane, w->group);
+        }
     }
+    for (uint32_t k = 0; k < w->n; k++)
+        leaves[k] = concatenate(e, piece + k * n_groups, n_groups);
 }
 
-static void store_wide(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
-                       uint32_t stride, const LV *leaves)
+static void store_wide(Emit *e, const Wide *w, const LV *leaves)
 {
     LV piece[4];
-    uint32_t count = stride > 2 ? 4 : 2;
-    for (uint32_t k = 0; k < count; k++)
-        piece[k] = k < n ? leaves[k] : LLVMGetPoison(LLVMTypeOf(leaves[0]));
+    uint32_t count = w->stride > 2 ? 4 : 2;
     int lane[WIDEST];
-    for (uint32_t k = 0; k < e->W * stride; k++)
-        lane[k] = k % stride < n ? (int)(k % stride * e->W + k / stride) : -1;
-    LV joined = concatenate(e, piece, count);
-    LV v = ir_shuffle(e->b, joined, NULL, lane, e->W * stride);
-    LV address = address_group(e, p, part[0].byte, 0), mask = wide_mask(e, stride, n);
-    unsigned align = alignment(e, p, part[0].type);
-    count_side_by_side(e, p, e->mask, (uint64_t)n * emit_scalar_bytes(e, part[0].type));
-    if (mask)
-        lanes_masked_store(e, v, address, align, mask);
-    else
-        plain_store(e, p, v, address, align);
+    for (uint32_t k = 0; k < w->group * w->stride; k++)
+        lane[k] = k % w->stride < w->n ? (int)(k % w->stride * w->group + k / w->stride) : -1;
+    for (uint32_t g = 0; g < e->W / w->group; g++) {
+        for (uint32_t k = 0; k < count; k++)
+            piece[k] = k < w->n ? sub_vector(e, leaves[k], g * w->group, w->group)
+                                : LLVMGetPoison(LLVMTypeOf(piece[0]));
+        LV joined = concatenate(e, piece, count);
+        LV v = ir_shuffle(e->b, joined, NULL, lane, w->group * w->stride);
+        LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
+        if (mask)
+            lanes_masked_store(e, v, address, w->align, mask);
+        else
+            plain_store(e, w->p, v, address, w->align);
+    }
 }
 
 /* ---- one leaf -------------------------------------------------------------------------------- */
@@ -611,8 +629,10 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
 static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
-    if (stride)
-        load_wide(e, p, part, n, stride, leaves);
+    if (stride) {
+        Wide w = wide_of(e, p, part, n, stride);
+        load_wide(e, &w, leaves);
+    }
     for (uint32_t k = 0; k < n && !stride; k++)
         leaves[k] = load_part(e, p, &part[k]);
 }
@@ -626,8 +646,10 @@ static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, ui
         else
             store_part(e, p, &part[k], v[k]);
     }
-    if (stride)
-        store_wide(e, p, part, n, stride, v);
+    if (stride) {
+        Wide w = wide_of(e, p, part, n, stride);
+        store_wide(e, &w, v);
+    }
 }
 
 /* ---- two ways -------------------------------------------------------------------------------- */
