@@ -26,6 +26,7 @@ typedef enum CliCommand {
     CMD_BENCH,
     CMD_LAYOUT,
     CMD_PROFILE,
+    CMD_NEW,
     CMD_VULKAN,
     N_COMMANDS
 } CliCommand;
@@ -107,6 +108,7 @@ int command_compile(const CliOptions *o);
 int command_check(const CliOptions *o);
 int command_run(const CliOptions *o); /* run and bench */
 int command_layout(const CliOptions *o);
+int command_new(const CliOptions *o); /* starter.c */
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
 int command_vulkan(int n, char **argv);
 void vulkan_help(void);

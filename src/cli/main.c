@@ -25,6 +25,8 @@ static const struct {
                      "who holds which element of a matrix", 3, 3, command_layout },
     [CMD_PROFILE] = { "profile-device", " [N] [-o FILE]",
                       "what a Vulkan device has, for compile --for", 0, 1, command_profile },
+    [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to begin with, and NAME_test.sh", 1, 1,
+                  command_new },
     [CMD_VULKAN] = { "vulkan", " [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
                      "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
 };
@@ -60,7 +62,7 @@ static int help(CliCommand c)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
     else if (c == CMD_VULKAN)
         vulkan_help();
-    else if (c != CMD_INFO && c != CMD_PROFILE)
+    else if (c != CMD_INFO && c != CMD_PROFILE && c != CMD_NEW)
         fputs(spec_help, stdout);
     return EXIT_DONE;
 }
