@@ -18,7 +18,7 @@ continues it on the next RUN: line. A file without one is an input of another te
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
 /proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
 FileCheck that compiles OpenCL C to SPIR-V, `REQUIRES: mlir` for heddle-mlir beside heddle and
-mlir-opt beside FileCheck, `REQUIRES: gdb` and `REQUIRES: perf` for these programs.
+mlir-opt beside FileCheck, `REQUIRES: gdb` and `REQUIRES: perf` for these programs, `REQUIRES: libclc` for LLVM's libclc.
 """
 import argparse
 import concurrent.futures
@@ -70,6 +70,13 @@ def clang_flags(options):
         return {"clang_spirv"} if b"spirv64" in p.stdout else set()
     except OSError:
         return set()
+
+
+# Where the build looks for functions of double on NVIDIA's GPUs.
+def libclc_flags():
+    places = [os.environ.get("HEDDLE_LIBCLC"), "/usr/lib/clc/nvptx64--.bc",
+              "/usr/share/clc/nvptx64--.bc"]
+    return {"libclc"} if any(p and os.path.exists(p) for p in places) else set()
 
 
 def mlir_opt_of(options):
@@ -135,7 +142,8 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("files", nargs="*", help="only these")
     options = parser.parse_args()
-    options.flags = cpu_flags() | clang_flags(options) | mlir_flags(options) | program_flags()
+    options.flags = (cpu_flags() | clang_flags(options) | mlir_flags(options) | program_flags() |
+                     libclc_flags())
 
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
                               for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]

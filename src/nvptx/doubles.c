@@ -9,6 +9,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,30 +18,79 @@ static bool is_missing(LLVMValueRef f)
     return LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f);
 }
 
+/* Functions of C that libclc's are not quite. */
+typedef enum Repair {
+    REPAIR_NONE,
+    REPAIR_BY_DOUBLE,         /* it loses results that are denormal */
+    REPAIR_NEGATIVE_INFINITY, /* which has infinity (C, F.10.5.3), not itself */
+} Repair;
+
+static const struct {
+    const char *name;
+    Repair repair;
+} repairs[] = {
+    { "erfcf", REPAIR_BY_DOUBLE },
+    { "lgamma", REPAIR_NEGATIVE_INFINITY },
+    { "lgammaf", REPAIR_NEGATIVE_INFINITY },
+};
+
+static Repair repair_of(LLVMValueRef f)
+{
+    size_t size;
+    const char *name = LLVMGetValueName2(f, &size);
+    for (uint32_t k = 0; k < COUNT_OF(repairs); k++)
+        if (!strcmp(repairs[k].name, name))
+            return repairs[k].repair;
+    return REPAIR_NONE;
+}
+
 /* "pow" of two doubles is _Z3powdd there, "powf" _Z3powff (Itanium C++ ABI, 5.1.2). */
 static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
 {
     size_t size;
     const char *name = LLVMGetValueName2(f, &size);
     char mangled[64];
-    int n = (int)MIN(LLVMCountParams(f), 3);
-    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
-    bool single = LLVMGetTypeKind(result) == LLVMFloatTypeKind;
+    unsigned n = MIN(LLVMCountParams(f), 3);
+    LLVMTypeRef type = LLVMGlobalGetValueType(f);
+    bool single = LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
     if (single)
         size--; /* C's f */
-    snprintf(mangled, sizeof mangled, "_Z%zu%.*s%.*s", size, (int)size, name, n,
+    if (repair_of(f) == REPAIR_BY_DOUBLE) {
+        LLVMTypeRef d = LLVMDoubleTypeInContext(LLVMGetModuleContext(m));
+        type = LLVMFunctionType(d, (LLVMTypeRef[]){ d, d, d }, n, false);
+        single = false;
+    }
+    snprintf(mangled, sizeof mangled, "_Z%zu%.*s%.*s", size, (int)size, name, (int)n,
              single ? "fff" : "ddd");
     LLVMValueRef found = LLVMGetNamedFunction(m, mangled);
-    return found ? found : LLVMAddFunction(m, mangled, LLVMGlobalGetValueType(f));
+    return found ? found : LLVMAddFunction(m, mangled, type);
+}
+
+static LLVMValueRef repaired_argument(LLVMBuilderRef b, Repair repair, LLVMValueRef x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    if (repair == REPAIR_BY_DOUBLE)
+        return LLVMBuildFPExt(b, x, LLVMDoubleTypeInContext(LLVMGetTypeContext(t)), "");
+    if (repair == REPAIR_NONE)
+        return x;
+    LLVMValueRef infinity = LLVMConstReal(t, INFINITY);
+    LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstReal(t, -INFINITY), "");
+    return LLVMBuildSelect(b, is, infinity, x, "");
 }
 
 static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
 {
-    LLVMValueRef x[3];
+    LLVMValueRef x[3], y;
+    Repair repair = repair_of(f);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(cx);
     LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cx, f, ""));
     LLVMGetParams(f, x);
-    LLVMBuildRet(b, LLVMBuildCall2(b, LLVMGlobalGetValueType(by), by, x, LLVMCountParams(f), ""));
+    for (unsigned k = 0; k < LLVMCountParams(f); k++)
+        x[k] = repaired_argument(b, repair, x[k]);
+    y = LLVMBuildCall2(b, LLVMGlobalGetValueType(by), by, x, LLVMCountParams(f), "");
+    if (repair == REPAIR_BY_DOUBLE)
+        y = LLVMBuildFPTrunc(b, y, LLVMGetReturnType(LLVMGlobalGetValueType(f)), "");
+    LLVMBuildRet(b, y);
     LLVMDisposeBuilder(b);
     LLVMSetLinkage(f, LLVMInternalLinkage);
 }
