@@ -10,7 +10,7 @@
 # and no others. NAME is FOLDER with underscores. A stage without sources is left out. HEDDLE_STAGES
 # collects the targets. Tests link archives of the same objects, so that one pulls in no more than
 # what it tests. The stage llvm and those that use it see LLVM.
-# The stage vkdevice sees Vulkan's headers; where there are none it has absent.c alone.
+# The stages vk and vkdevice see Vulkan's headers; where there are none, vkdevice has absent.c alone.
 set(HEDDLE_STAGES "")
 
 set(HEDDLE_VULKAN_INCLUDE "${HEDDLE_TOOLCHAIN}/usr/include")
@@ -95,6 +95,8 @@ function(heddle_stage folder uses)
         else()
             list(FILTER sources INCLUDE REGEX "/absent.c$")
         endif()
+    elseif(folder STREQUAL "vk" AND NOT HEDDLE_VULKAN_INCLUDE)
+        set(sources "")
     endif()
     foreach(other IN LISTS HEDDLE_FOLDERS)
         if(other MATCHES "^${folder}/")
@@ -108,7 +110,7 @@ function(heddle_stage folder uses)
         add_library(heddle_${name}_archive STATIC $<TARGET_OBJECTS:heddle_${name}>)
         set_target_properties(heddle_${name}_archive PROPERTIES
             LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
-        if(folder STREQUAL "vkdevice" AND HEDDLE_VULKAN_INCLUDE)
+        if(folder MATCHES "^vk(device)?$" AND HEDDLE_VULKAN_INCLUDE)
             target_include_directories(heddle_${name} SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
         endif()
         if("llvm" IN_LIST uses OR folder STREQUAL "llvm")
@@ -135,7 +137,7 @@ macro(heddle_stages file)
     foreach(row IN LISTS rows)
         separate_arguments(row)
         list(POP_FRONT row folder)
-        if(NOT folder MATCHES "^(vulkan|mlir|cli)$")
+        if(NOT folder MATCHES "^(vulkan|layer|mlir|cli)$")
             heddle_stage("${folder}" "${row}")
         endif()
     endforeach()

@@ -28,7 +28,7 @@ PREFIXES = {
     "emit": "Emit LV LT", "front": "Process Tool", "front/glsl": "Glsl", "front/mlir": "Mlir",
     "front/opencl": "Ocl", "llvm": "Ir", "lower": "Json Lower", "mlir": "Hm", "nvptx": "Nvptx",
     "pass": "Pass Shader", "reference": "R", "runtime": "Heddle Runtime", "spirv": "Spv",
-    "vkdevice": "Vkd", "vulkan": "Hv",
+    "vk": "Vkf", "vkdevice": "Vkd", "vulkan": "Hv", "layer": "Hl",
 }
 # Words that say nothing without their object: of the functions and tags in src, no more than
 # MAX_NAMESAKES may be called just that.

@@ -195,4 +195,13 @@ uint64_t rng_u64(Rng *r);
 double rng_uniform(Rng *r); /* [0, 1) */
 double rng_normal(Rng *r);
 
+/* ---- file.c ---------------------------------------------------------------------------------- */
+
+/* The whole file ("-": standard input), NUL-terminated beyond *size; for free(). NULL after
+ * reporting. */
+char *file_read(const char *path, size_t *size, DiagSink *sink);
+/* Writes beside `path` and renames over it. */
+bool file_write(const char *path, const void *a, size_t a_size, const void *b, size_t b_size,
+                DiagSink *sink);
+
 #endif

@@ -55,6 +55,10 @@ typedef struct DeviceInfo {
     size_t n_shapes, n_flexible_shapes;
 } DeviceInfo;
 
+/* What heddle lists. shapes.c */
+const HeddleMatrixShape *device_shapes(size_t *count);
+const HeddleFlexibleShape *device_flexible_shapes(size_t *count);
+
 /* Immutable once open has returned. */
 typedef struct DeviceBase {
     const DeviceOps *ops;

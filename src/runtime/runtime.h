@@ -24,15 +24,6 @@ HeddleResult log_guarded(HeddleLog *log, Arena *arena, HeddleResult (*work)(void
 HeddleResult log_failed_stage(const DiagSink *sink, HeddleLog *log, HeddleResult result,
                               const char *what);
 
-/* ---- file.c ---------------------------------------------------------------------------------- */
-
-/* The whole file ("-": standard input), NUL-terminated beyond *size; for free(). NULL after
- * reporting. */
-char *file_read(const char *path, size_t *size, DiagSink *sink);
-/* Writes beside `path` and renames over it. */
-bool file_write(const char *path, const void *a, size_t a_size, const void *b, size_t b_size,
-                DiagSink *sink);
-
 /* ---- device.c -------------------------------------------------------------------------------- */
 
 /* Opens a device of that kind, which need not be one of those that heddle_device_new knows: then

@@ -129,7 +129,7 @@ static void describe(void *user)
     VkdDevice *d = user;
     Arena *a = &d->arena;
     DeviceInfo *info = &d->base.info;
-    vkd_describe(&d->instance, d->physical, &d->facts, a);
+    vkf_describe(&d->instance.facts, d->physical, &d->facts, a);
     const VkPhysicalDeviceProperties *p = &d->facts.properties.properties;
     *info = (DeviceInfo){ .name = d->facts.profile.name,
                           .target = "",
@@ -145,7 +145,7 @@ static void describe(void *user)
         hash_bytes(p->pipelineCacheUUID, sizeof p->pipelineCacheUUID,
                    hash_bytes(&p->driverVersion, sizeof p->driverVersion, p->deviceID));
     list_sizes(d, NEW_ARRAY(a, uint32_t, 8));
-    list_features(d, NEW_ARRAY(a, const char *, VKD_MOST_EXTENSIONS));
+    list_features(d, NEW_ARRAY(a, const char *, VKF_MOST_EXTENSIONS));
     d->unified = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
                  p->deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     choose_queue(d);

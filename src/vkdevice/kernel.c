@@ -61,7 +61,7 @@ static void keep_report(Making *m)
 static HeddleResult make_module(Making *m)
 {
     const DeviceCompile *how = m->how;
-    const VkdFacts *f = &m->d->facts;
+    const VkfFacts *f = &m->d->facts;
     m->module = how->copy ? how->copy : spv_clone(m->arena, how->module);
     m->report.arena = m->arena;
     LowerOptions o = { .profile = &f->profile,
@@ -72,7 +72,7 @@ static HeddleResult make_module(Making *m)
                        .report = &m->report };
     if (!(f->profile.features & PROFILE_HAS_WAIT_QUEUES))
         pass_drop_wait_queues(m->module);
-    if (!lower_module(m->module, &o, m->sink) || !vkd_accepts(f, m->module, m->sink) ||
+    if (!lower_module(m->module, &o, m->sink) || !vkf_accepts(f, m->module, m->sink) ||
         !spv_entry_point(m->module, how->entry, &m->entry, m->sink))
         return HEDDLE_ERROR_SOURCE;
     keep_report(m);
@@ -192,7 +192,7 @@ static VkPipelineShaderStageCreateFlags stage_flags(const Making *m)
                : 0;
 }
 
-static VkPipelineRobustnessCreateInfo robustness(const VkdFacts *f, bool robust)
+static VkPipelineRobustnessCreateInfo robustness(const VkfFacts *f, bool robust)
 {
     bool two = f->features.robustness2.sType != 0;
     VkPipelineRobustnessBufferBehavior how =
@@ -208,7 +208,7 @@ static VkPipelineRobustnessCreateInfo robustness(const VkdFacts *f, bool robust)
 
 static VkResult make_pipeline(const Making *m, VkShaderModule shader)
 {
-    const VkdFacts *f = &m->d->facts;
+    const VkfFacts *f = &m->d->facts;
     VkPipelineRobustnessCreateInfo robust = robustness(f, m->how->robust);
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,

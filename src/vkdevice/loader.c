@@ -37,7 +37,13 @@ static bool load_commands(VkdInstance *i)
     all &= i->name != NULL;
     VKD_INSTANCE_COMMANDS(X)
 #undef X
-    i->matrices = (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)i->get(
+#define X(name)                                                                                    \
+    i->facts.name = (PFN_vk##name)i->get(i->handle, "vk" #name);                                   \
+    all &= i->facts.name != NULL;
+    VKF_COMMANDS(X)
+#undef X
+    i->facts.version = VK_API_VERSION_1_4;
+    i->facts.matrices = (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)i->get(
         i->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     return all;
 }
@@ -105,7 +111,7 @@ static void look_through(VkdSearch *s, VkdInstance *i)
         n = 0;
     for (uint32_t k = 0; k < n && !s->found; k++) {
         VkPhysicalDeviceProperties p;
-        i->GetPhysicalDeviceProperties(list[k], &p);
+        i->facts.GetPhysicalDeviceProperties(list[k], &p);
         if (p.apiVersion < VK_API_VERSION_1_1) {
             s->too_old++;
         } else if (computes(i, list[k]) && s->count++ == s->ordinal) {

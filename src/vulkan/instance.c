@@ -45,19 +45,6 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_EnumerateInstanceLayerProperties(uint32_t *cou
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void write_log(const char *where, const char *name, const char *message)
-{
-    char line[2048];
-    int n = snprintf(line, sizeof line, "heddle: %s%s%s\n", name ? name : "", name ? ": " : "",
-                     message);
-    bool err = !strcmp(where, "stderr");
-    int fd = err ? 2 : open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    ssize_t written = fd < 0 || n < 0 ? 0 : write(fd, line, MIN((size_t)n, sizeof line - 1));
-    (void)written;
-    if (!err && fd >= 0)
-        close(fd);
-}
-
 void say(HvInstance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
          const HvBase *object, const char *id, const char *message)
 {
@@ -78,7 +65,7 @@ void say(HvInstance *instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
     };
     const char *log = instance->config.log;
     if (log && severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT)
-        write_log(log, named.pObjectName, message);
+        log_line(log, named.pObjectName, message);
     for (const HvMessenger *m = instance->messengers; m; m = m->next) {
         if ((m->info.messageSeverity & severity) && (m->info.messageType & type))
             m->info.pfnUserCallback(severity, type, &data, m->info.pUserData);

@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all objects share: host memory through VkAllocationCallbacks, names, private data, chains.
+ * What all objects share: names and private data.
  */
 #include <stdlib.h>
 
 #include "vulkan/vk.h"
 
-/* ---- host memory ----------------------------------------------------------------------------- */
-
-static VKAPI_ATTR void *VKAPI_CALL default_alloc(void *user, size_t size, size_t alignment,
-                                                 VkSystemAllocationScope scope)
-{
-    (void)user, (void)scope;
-    return aligned_alloc(alignment, align_up(size, alignment));
-}
-
-static VKAPI_ATTR void VKAPI_CALL default_free(void *user, void *p)
-{
-    (void)user;
-    free(p);
-}
-
-const HvAlloc *host_default(void)
-{
-    static const HvAlloc defaults = { .pfnAllocation = default_alloc, .pfnFree = default_free };
-    return &defaults;
-}
-
-void *host_alloc(const HvAlloc *own, const HvAlloc *parent, size_t size,
-                 VkSystemAllocationScope scope)
-{
-    const HvAlloc *a = own ? own : parent;
-    void *p = a->pfnAllocation(a->pUserData, MAX(size, 1), 64, scope);
-    return p ? memset(p, 0, size) : NULL;
-}
-
-void host_free(const HvAlloc *own, const HvAlloc *parent, void *p)
-{
-    const HvAlloc *a = own ? own : parent;
-    if (p)
-        a->pfnFree(a->pUserData, p);
-}
+/* ---- objects --------------------------------------------------------------------------------- */
 
 void *object_new(const HvAlloc *own, const HvAlloc *parent, size_t size, VkObjectType type)
 {
@@ -72,30 +38,6 @@ char *names_copy(const HvAlloc *alloc, const char *const *names, uint32_t n,
     for (uint32_t i = 0; at && i < n; i++)
         at = stpcpy(at, names[i]) + 1;
     return copy;
-}
-
-/* ---- chains and lists ------------------------------------------------------------------------ */
-
-const void *chain_find(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *s = chain;
-    while (s && s->sType != type)
-        s = s->pNext;
-    return s;
-}
-
-VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size_t size,
-                   bool chained)
-{
-    if (!out) {
-        *count = n;
-        return VK_SUCCESS;
-    }
-    size_t head = chained ? sizeof(VkBaseOutStructure) : 0;
-    *count = MIN(*count, n);
-    for (uint32_t i = 0; i < *count; i++)
-        memcpy((char *)out + i * size + head, (const char *)all + i * size + head, size - head);
-    return *count < n ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
 /* ---- private data ---------------------------------------------------------------------------- */

@@ -480,33 +480,6 @@ VKAPI_ATTR void VKAPI_CALL hv_GetPhysicalDeviceMemoryProperties2(
 
 /* ---- cooperative matrices -------------------------------------------------------------------- */
 
-static VkComponentTypeKHR component(HeddleType t)
-{
-    static const VkComponentTypeKHR types[HEDDLE_N_TYPES] = {
-        [HEDDLE_F16] = VK_COMPONENT_TYPE_FLOAT16_KHR,
-        [HEDDLE_F32] = VK_COMPONENT_TYPE_FLOAT32_KHR,
-        [HEDDLE_F64] = VK_COMPONENT_TYPE_FLOAT64_KHR,
-        [HEDDLE_BF16] = VK_COMPONENT_TYPE_BFLOAT16_KHR,
-        [HEDDLE_E4M3] = VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT,
-        [HEDDLE_E5M2] = VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT,
-        [HEDDLE_S8] = VK_COMPONENT_TYPE_SINT8_KHR,
-        [HEDDLE_S16] = VK_COMPONENT_TYPE_SINT16_KHR,
-        [HEDDLE_S32] = VK_COMPONENT_TYPE_SINT32_KHR,
-        [HEDDLE_S64] = VK_COMPONENT_TYPE_SINT64_KHR,
-        [HEDDLE_U8] = VK_COMPONENT_TYPE_UINT8_KHR,
-        [HEDDLE_U16] = VK_COMPONENT_TYPE_UINT16_KHR,
-        [HEDDLE_U32] = VK_COMPONENT_TYPE_UINT32_KHR,
-        [HEDDLE_U64] = VK_COMPONENT_TYPE_UINT64_KHR,
-    };
-    return types[t];
-}
-
-/* "Objects with a type that is or includes a floating-point type with the Float8E4M3EXT or
- * Float8E5M2EXT FP Encoding must only be used with the following instructions" (SPV_EXT_float8,
- * 2.16.11): no addition and no reduction is among them. A program takes a result that is listed for
- * one that it may add to others, so these are not listed as results; kernels may have them. */
-static bool is_number(HeddleType result) { return result != HEDDLE_E4M3 && result != HEDDLE_E5M2; }
-
 /* What every device with the extension lists. */
 static bool is_common(const HeddleMatrixShape *s)
 {
@@ -514,15 +487,11 @@ static bool is_common(const HeddleMatrixShape *s)
            s->c == s->result && (s->c == HEDDLE_F16 || s->c == HEDDLE_F32) && !s->saturating;
 }
 
-/* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
- * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
- * each of 64 lanes; kernels may use more in any case. */
 static bool is_listed(const HvConfig *c, const HeddleMatrixShape *s)
 {
-    bool small = s->m <= 32 && s->n <= 32;
     if (c->matrices < MATRICES_KHR && (c->matrices == MATRICES_NONE || !is_common(s)))
         return false;
-    return s->scope == HEDDLE_SCOPE_SUBGROUP && (small || c->large_shapes) && is_number(s->result);
+    return vkf_is_listed(s, c->large_shapes);
 }
 
 /* All of a query's structure but its sType and pNext, which the caller set. */
@@ -553,17 +522,7 @@ static VkResult list_shapes(VkPhysicalDevice device, uint32_t *count, void *out,
 
 static void describe_khr(const HeddleMatrixShape *s, void *out)
 {
-    VkCooperativeMatrixPropertiesKHR p = {
-        .MSize = s->m,
-        .NSize = s->n,
-        .KSize = s->k,
-        .AType = component(s->a),
-        .BType = component(s->b),
-        .CType = component(s->c),
-        .ResultType = component(s->result),
-        .saturatingAccumulation = s->saturating,
-        .scope = VK_SCOPE_SUBGROUP_KHR,
-    };
+    VkCooperativeMatrixPropertiesKHR p = vkf_khr(s);
     fill_in(out, &p, sizeof p);
 }
 
@@ -576,8 +535,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
 /* The older extension has neither saturation nor the types that came later. */
 static bool is_older(const HvConfig *c, const HeddleMatrixShape *s)
 {
-    return is_listed(c, s) && !s->saturating && component(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
-           component(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
+    return is_listed(c, s) && !s->saturating && vkf_component_of(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
+           vkf_component_of(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
 }
 
 static void describe_nv(const HeddleMatrixShape *s, void *out)
@@ -586,10 +545,10 @@ static void describe_nv(const HeddleMatrixShape *s, void *out)
         .MSize = s->m,
         .NSize = s->n,
         .KSize = s->k,
-        .AType = component(s->a),
-        .BType = component(s->b),
-        .CType = component(s->c),
-        .DType = component(s->result),
+        .AType = vkf_component_of(s->a),
+        .BType = vkf_component_of(s->b),
+        .CType = vkf_component_of(s->c),
+        .DType = vkf_component_of(s->result),
         .scope = VK_SCOPE_SUBGROUP_KHR,
     };
     fill_in(out, &p, sizeof p);
@@ -611,21 +570,9 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixFlexibleDime
     uint32_t n = 0;
     for (size_t i = 0; i < all; i++) {
         const HeddleFlexibleShape *s = &shapes[i];
-        if (!is_number(s->result))
+        if (!vkf_is_listed_flexible(s))
             continue;
-        VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
-            .MGranularity = s->m,
-            .NGranularity = s->n,
-            .KGranularity = s->k,
-            .AType = component(s->a),
-            .BType = component(s->b),
-            .CType = component(s->c),
-            .ResultType = component(s->result),
-            .saturatingAccumulation = s->saturating,
-            .scope =
-                s->scope == HEDDLE_SCOPE_WORKGROUP ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR,
-            .workgroupInvocations = s->workgroup,
-        };
+        VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = vkf_flexible(s);
         if (out && n < *count)
             fill_in(&out[n], &p, sizeof p);
         n++;
@@ -647,16 +594,16 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixProperties2E
     uint32_t n = 0;
     for (const HeddleFlexibleShape *end = s + (fits ? all : 0); s < end; s++) {
         if (s->scope != HEDDLE_SCOPE_SUBGROUP || s->saturating != saturating ||
-            !is_number(s->result))
+            !vkf_is_listed_flexible(s))
             continue;
         VkCooperativeMatrixProperties2EXT p = {
             .MGranularity = s->m,
             .NGranularity = s->n,
             .KGranularity = s->k,
-            .AType = component(s->a),
-            .BType = component(s->b),
-            .CType = component(s->c),
-            .ResultType = component(s->result),
+            .AType = vkf_component_of(s->a),
+            .BType = vkf_component_of(s->b),
+            .CType = vkf_component_of(s->c),
+            .ResultType = vkf_component_of(s->result),
         };
         if (out && n < *count)
             fill_in(&out[n], &p, sizeof p);

@@ -17,6 +17,7 @@
 #include <vulkan/vk_icd.h>
 
 #include "runtime/runtime.h"
+#include "vk/facts.h"
 
 enum {
     N_QUEUES = 2,
@@ -57,11 +58,6 @@ typedef struct HvBase {
     uint32_t n_data;
 } HvBase;
 
-/* Zeroed. NULL when the callback has none. `own` is the call's pAllocator or NULL. */
-void *host_alloc(const HvAlloc *own, const HvAlloc *parent, size_t size,
-                 VkSystemAllocationScope scope);
-void host_free(const HvAlloc *own, const HvAlloc *parent, void *p);
-const HvAlloc *host_default(void);
 void *object_new(const HvAlloc *own, const HvAlloc *parent, size_t size, VkObjectType type);
 void object_free(const HvAlloc *own, const HvAlloc *parent, void *object);
 
@@ -75,13 +71,6 @@ void object_free(const HvAlloc *own, const HvAlloc *parent, void *object);
 /* The strings behind one another and an empty one, for host_free. */
 char *names_copy(const HvAlloc *alloc, const char *const *names, uint32_t n,
                  VkSystemAllocationScope scope);
-
-/* The struct of the type in a chain, or NULL. */
-const void *chain_find(const void *chain, VkStructureType type);
-/* Two-call enumeration: copies what fits, says VK_INCOMPLETE when not all did. `size` bytes each;
- * a structure with sType and pNext keeps them when `chained`. */
-VkResult enumerate(uint32_t *count, void *out, const void *all, uint32_t n, size_t size,
-                   bool chained);
 
 /* ---- config.c: HEDDLE_* in the environment --------------------------------------------------- */
 

@@ -5,31 +5,32 @@
  */
 #include <stdlib.h>
 
-#include "vkdevice/vkdevice.h"
+#include "vk/facts.h"
 
 /* ---- features -------------------------------------------------------------------------------- */
 
-typedef struct Structure {
-    size_t at, size;
-    VkStructureType type;
-    const char *extension;
-    uint32_t minor; /* version 1.minor has it in any case; UINT32_MAX: none */
-} Structure;
-
 /* clang-format off */
-static const Structure structures[] = {
+static const VkfStructure structures[] = {
 #define X(member, Type, sType, extension, minor)                                                   \
-    { offsetof(VkdFeatures, member), sizeof(VkPhysicalDevice##Type##Features),                     \
+    { offsetof(VkfFeatures, member), sizeof(VkPhysicalDevice##Type##Features),                     \
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##sType, extension, minor },
-    VKD_FEATURES(X)
+    VKF_FEATURES(X)
 #undef X
 #define X(member, Type, Owner, sType, extension)                                                   \
-    { offsetof(VkdFeatures, member), sizeof(VkPhysicalDevice##Type##Features##Owner),              \
+    { offsetof(VkfFeatures, member), sizeof(VkPhysicalDevice##Type##Features##Owner),              \
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##sType, extension, UINT32_MAX },
-    VKD_EXTENSION_FEATURES(X)
+    VKF_EXTENSION_FEATURES(X)
 #undef X
 };
 /* clang-format on */
+
+const VkfStructure *vkf_structure(VkStructureType type)
+{
+    for (size_t k = 0; k < COUNT_OF(structures); k++)
+        if (structures[k].type == type)
+            return &structures[k];
+    return NULL;
+}
 
 /* That bring no features of their own. */
 static const char *const plain_extensions[] = { "VK_KHR_shader_float_controls", "VK_KHR_spirv_1_4",
@@ -48,15 +49,15 @@ static bool has_extension(const Extensions *e, const char *name)
     return false;
 }
 
-static void enable(VkdFacts *f, const Extensions *e, const char *name)
+static void enable(VkfFacts *f, const Extensions *e, const char *name)
 {
-    if (has_extension(e, name) && f->n_extensions < VKD_MOST_EXTENSIONS)
+    if (has_extension(e, name) && f->n_extensions < VKF_MOST_EXTENSIONS)
         f->extensions[f->n_extensions++] = name;
 }
 
 /* Those that are enabled where they are there; of the others the application has no use, and some
  * of them may not be together. */
-static void keep_useful(VkdFeatures *f)
+static void keep_useful(VkfFeatures *f)
 {
     VkPhysicalDeviceFeatures has = f->core.features;
     VkPhysicalDeviceDescriptorIndexingFeatures indexing = f->indexing;
@@ -85,12 +86,12 @@ static void keep_useful(VkdFeatures *f)
     f->addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
 }
 
-static void ask_features(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, const Extensions *e)
+static void ask_features(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, const Extensions *e)
 {
     uint32_t minor = VK_API_VERSION_MINOR(f->version);
     f->features.core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
     for (size_t k = 0; k < COUNT_OF(structures); k++) {
-        const Structure *s = &structures[k];
+        const VkfStructure *s = &structures[k];
         if (minor < s->minor) {
             if (!has_extension(e, s->extension))
                 continue;
@@ -107,7 +108,7 @@ static void ask_features(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, 
     keep_useful(&f->features);
 }
 
-static void ask_properties(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f,
+static void ask_properties(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f,
                            const Extensions *e)
 {
     uint32_t minor = VK_API_VERSION_MINOR(f->version);
@@ -131,69 +132,7 @@ static void ask_properties(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-typedef struct Component {
-    VkComponentTypeKHR vulkan;
-    LowerType profile;
-    HeddleType heddle;
-} Component;
-
-/* clang-format off */
-static const Component components[] = {
-    { VK_COMPONENT_TYPE_FLOAT16_KHR, PROFILE_F16, HEDDLE_F16 },
-    { VK_COMPONENT_TYPE_FLOAT32_KHR, PROFILE_F32, HEDDLE_F32 },
-    { VK_COMPONENT_TYPE_FLOAT64_KHR, PROFILE_F64, HEDDLE_F64 },
-    { VK_COMPONENT_TYPE_BFLOAT16_KHR, PROFILE_BF16, HEDDLE_BF16 },
-    { VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT, PROFILE_E4M3, HEDDLE_E4M3 },
-    { VK_COMPONENT_TYPE_FLOAT8_E5M2_EXT, PROFILE_E5M2, HEDDLE_E5M2 },
-    { VK_COMPONENT_TYPE_SINT8_KHR, PROFILE_S8, HEDDLE_S8 },
-    { VK_COMPONENT_TYPE_SINT16_KHR, PROFILE_S16, HEDDLE_S16 },
-    { VK_COMPONENT_TYPE_SINT32_KHR, PROFILE_S32, HEDDLE_S32 },
-    { VK_COMPONENT_TYPE_SINT64_KHR, PROFILE_S64, HEDDLE_S64 },
-    { VK_COMPONENT_TYPE_UINT8_KHR, PROFILE_U8, HEDDLE_U8 },
-    { VK_COMPONENT_TYPE_UINT16_KHR, PROFILE_U16, HEDDLE_U16 },
-    { VK_COMPONENT_TYPE_UINT32_KHR, PROFILE_U32, HEDDLE_U32 },
-    { VK_COMPONENT_TYPE_UINT64_KHR, PROFILE_U64, HEDDLE_U64 },
-};
-/* clang-format on */
-
-static const Component *component(VkComponentTypeKHR t)
-{
-    for (size_t k = 0; k < COUNT_OF(components); k++)
-        if (components[k].vulkan == t)
-            return &components[k];
-    return NULL;
-}
-
-static bool take_shape(const VkCooperativeMatrixPropertiesKHR *p, LowerShape *to,
-                       HeddleMatrixShape *shown)
-{
-    const Component *a = component(p->AType), *b = component(p->BType), *c = component(p->CType),
-                    *r = component(p->ResultType);
-    bool group = p->scope == VK_SCOPE_WORKGROUP_KHR;
-    if (!a || !b || !c || !r || (p->scope != VK_SCOPE_SUBGROUP_KHR && !group))
-        return false;
-    *to = (LowerShape){ .a = a->profile,
-                        .b = b->profile,
-                        .c = c->profile,
-                        .result = r->profile,
-                        .m = p->MSize,
-                        .n = p->NSize,
-                        .k = p->KSize,
-                        .scope = group ? SpvScopeWorkgroup : SpvScopeSubgroup,
-                        .saturating = p->saturatingAccumulation };
-    *shown = (HeddleMatrixShape){ .m = p->MSize,
-                                  .n = p->NSize,
-                                  .k = p->KSize,
-                                  .a = a->heddle,
-                                  .b = b->heddle,
-                                  .c = c->heddle,
-                                  .result = r->heddle,
-                                  .saturating = p->saturatingAccumulation,
-                                  .scope = group ? HEDDLE_SCOPE_WORKGROUP : HEDDLE_SCOPE_SUBGROUP };
-    return true;
-}
-
-static void ask_shapes(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, Arena *a)
+static void ask_shapes(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, Arena *a)
 {
     uint32_t n = 0;
     if (!f->features.matrices.cooperativeMatrix || !i->matrices || i->matrices(p, &n, NULL))
@@ -206,7 +145,7 @@ static void ask_shapes(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, Ar
     if (i->matrices(p, &n, list) < 0)
         return;
     for (uint32_t k = 0; k < n; k++)
-        if (take_shape(&list[k], &shapes[f->profile.n_shapes], &shown[f->profile.n_shapes]))
+        if (vkf_take_shape(&list[k], &shapes[f->profile.n_shapes], &shown[f->profile.n_shapes]))
             f->profile.n_shapes++;
     f->profile.shapes = shapes;
     f->shapes = shown;
@@ -214,7 +153,7 @@ static void ask_shapes(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *f, Ar
 
 /* ---- the profile ----------------------------------------------------------------------------- */
 
-static uint32_t profile_features(const VkdFeatures *f)
+static uint32_t profile_features(const VkfFeatures *f)
 {
     const VkPhysicalDeviceCooperativeMatrix2FeaturesNV *nv = &f->matrices2;
     bool nv2 = nv->cooperativeMatrixReductions && nv->cooperativeMatrixConversions &&
@@ -242,7 +181,7 @@ static uint32_t profile_features(const VkdFeatures *f)
     return all;
 }
 
-static void make_profile(VkdFacts *f, Arena *a)
+static void make_profile(VkfFacts *f, Arena *a)
 {
     const VkPhysicalDeviceProperties *p = &f->properties.properties;
     LowerProfile *to = &f->profile;
@@ -264,12 +203,12 @@ static void make_profile(VkdFacts *f, Arena *a)
     to->ownership = strcmp(f->driver.driverName, "heddle") ? PROFILE_OPAQUE : PROFILE_LINEAR;
 }
 
-void vkd_describe(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *out, Arena *a)
+void vkf_describe(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *out, Arena *a)
 {
     VkPhysicalDeviceProperties properties;
     Extensions e = { 0 };
     i->GetPhysicalDeviceProperties(p, &properties);
-    out->version = properties.apiVersion;
+    out->version = MIN(properties.apiVersion, i->version);
     if (i->EnumerateDeviceExtensionProperties(p, NULL, &e.n, NULL) < 0)
         e.n = 0;
     e.list = NEW_ARRAY(a, VkExtensionProperties, e.n + 1);
@@ -285,12 +224,12 @@ void vkd_describe(const VkdInstance *i, VkPhysicalDevice p, VkdFacts *out, Arena
 
 typedef struct Need {
     uint32_t capability;
-    size_t feature; /* a VkBool32 of VkdFeatures */
+    size_t feature; /* a VkBool32 of VkfFeatures */
     const char *name;
 } Need;
 
 #define NEED(capability, member, field)                                                            \
-    { SpvCapability##capability, offsetof(VkdFeatures, member.field), #field }
+    { SpvCapability##capability, offsetof(VkfFeatures, member.field), #field }
 /* clang-format off */
 static const Need needs[] = {
     NEED(Float16, small, shaderFloat16),
@@ -351,7 +290,7 @@ static const struct {
     { SpvCapabilityGroupNonUniformQuad, VK_SUBGROUP_FEATURE_QUAD_BIT },
 };
 
-static bool accepts_capability(const VkdFacts *f, SpvModule *m, const SpvInst *i, DiagSink *sink)
+static bool accepts_capability(const VkfFacts *f, SpvModule *m, const SpvInst *i, DiagSink *sink)
 {
     uint32_t c = spv_operand(i, 0);
     for (size_t k = 0; k < COUNT_OF(needs); k++) {
@@ -375,7 +314,7 @@ static bool accepts_capability(const VkdFacts *f, SpvModule *m, const SpvInst *i
 }
 
 /* The newest SPIR-V that a version of Vulkan takes (Vulkan, "Versions and Formats"). */
-static uint32_t newest_spirv(const VkdFacts *f)
+static uint32_t newest_spirv(const VkfFacts *f)
 {
     uint32_t minor = VK_API_VERSION_MINOR(f->version);
     for (uint32_t k = 0; minor == 1 && k < f->n_extensions; k++)
@@ -384,7 +323,7 @@ static uint32_t newest_spirv(const VkdFacts *f)
     return minor == 1 ? 0x10300 : minor == 2 ? 0x10500 : 0x10600;
 }
 
-bool vkd_accepts(const VkdFacts *f, SpvModule *m, DiagSink *sink)
+bool vkf_accepts(const VkfFacts *f, SpvModule *m, DiagSink *sink)
 {
     uint32_t newest = newest_spirv(f);
     bool good = true;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/internal.h"
+#include "base/base.h"
 
 static void io_error(DiagSink *sink, const char *path, const char *what, int error)
 {
