@@ -44,19 +44,22 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
 endforeach()
 set(HEDDLE_TEST_STEP ${step})
 
-# And with --device vulkan in the cpu's place: on heddle's own driver, also where that lists less of
+# And with --device vulkan in the cpu's place, or through the layer (:layer): on heddle's own driver, also where that lists less of
 # matrices, and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none.
 set(lavapipe /usr/share/vulkan/icd.d/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json)
 set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
 math(EXPR HEDDLE_TEST_STEP "11 * ${step}")
 set(elsewhere own:all:khr own:all:nv2 own:all:nv own:all:qcom own:all:mixed own:khr:nv2 own:khr:nv
     own:khr:qcom own:f16:khr own:f16:qcom own:none:khr own:none:nv2 own:none:qcom
-    lavapipe:none:qcom lavapipe:none:nv lavapipe:none:nv2)
+    lavapipe:none:qcom lavapipe:none:nv lavapipe:none:nv2
+    own:none:khr:layer own:none:qcom:layer own:none:nv2:layer own:none:nv:layer own:khr:nv2:layer
+    own:khr:qcom:layer own:f16:qcom:layer own:f16:khr:layer
+    lavapipe:none:qcom:layer lavapipe:none:nv:layer lavapipe:none:nv2:layer)
 if(NOT TARGET heddle_vulkan)
     set(elsewhere "")
 elseif(HEDDLE_SANITIZE)    # what lavapipe leaves behind is its own affair
     set(lavapipe "${PROJECT_BINARY_DIR}/no-lavapipe.json")
-    list(FILTER elsewhere EXCLUDE REGEX "^lavapipe")
+    list(FILTER elsewhere EXCLUDE REGEX "^lavapipe|:layer$")
 endif()
 foreach(test IN LISTS elsewhere)
     string(REPLACE ":" ";" parts "${test}")
@@ -64,6 +67,9 @@ foreach(test IN LISTS elsewhere)
     list(GET parts 1 matrices)
     list(GET parts 2 stem)
     set(name test_elsewhere_${driver}_${matrices}_${stem})
+    if(test MATCHES ":layer$")
+        set(name test_layer_${driver}_${matrices}_${stem})
+    endif()
     heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/matrix/${stem}.c" heddle_static)
     target_sources(${name} PRIVATE tests/lower/elsewhere.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_ELSEWHERE=\"${${driver}}\""
@@ -72,6 +78,11 @@ foreach(test IN LISTS elsewhere)
         $<$<STREQUAL:${driver},lavapipe>:HEDDLE_SMALL>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
     add_dependencies(${name} heddle_vulkan)
+    if(test MATCHES ":layer$")
+        target_compile_definitions(${name} PRIVATE
+            "HEDDLE_ELSEWHERE_LAYER=\"${PROJECT_BINARY_DIR}/share\"")
+        add_dependencies(${name} heddle_layer)
+    endif()
 endforeach()
 if(TARGET heddle_vulkan)
     target_compile_definitions(test_device_vulkan PRIVATE "HEDDLE_DRIVER=\"${own}\""

@@ -36,11 +36,13 @@ BARE = ("compile", "dispatch", "load", "prepare", "put", "refuse", "run", "store
 MAX_NAMESAKES = 2
 # Functions with more parameters: Vulkan's entry points have the signatures that its registry gives
 # them, and the public header keeps the ones it was released with.
-SIGNED_BY_OTHERS = r"hv_|heddle_"
+SIGNED_BY_OTHERS = r"hv_|hl_|heddle_"
 # What .clang-format holds for: not what a tool writes, and not tests outside these folders, where
 # tables of modules and numbers are laid out by hand.
 FORMATTED = r"src/(?!.*/test/)|src/(base|cli|front|mlir|reference|spirv)/"
 FORMATTER = "clang-format-22"
+# Headers of Khronos' in a folder that has the name of one of ours.
+KHRONOS = ("vulkan/vulkan", "vulkan/vk_layer")
 # The one function of the library whose purpose is to print.
 PRINTS = {"src/runtime/log.c": "fprintf"}
 FORBIDDEN = r"\b(abort|exit|_exit|quick_exit|assert|printf|puts|putchar|perror|fprintf|vprintf)\s*\("
@@ -123,7 +125,7 @@ def included(header, seen):
         with open(path, encoding="utf-8") as f:
             for name in INCLUDE.findall(f.read()):
                 if (name not in seen and stage_of_header(name)
-                        and not name.startswith("vulkan/vulkan")):
+                        and not name.startswith(KHRONOS)):
                     seen[name] = header
                     included(name, seen)
     return seen
@@ -137,7 +139,7 @@ def arrows(path, text):
         name, line = m.group(1), text.count("\n", 0, m.start(1)) + 1
         if name.startswith("llvm-c") and here != "llvm" and "llvm" not in USES[here]:
             yield "%s:%d: %s does not know LLVM" % (path, line, here)
-        elif stage_of_header(name) and not name.startswith("vulkan/vulkan"):    # Khronos' headers
+        elif stage_of_header(name) and not name.startswith(KHRONOS):
             for header, by in included(name, {name: None}).items():
                 there = stage_of_header(header)
                 allowed = is_test(path) and (there in ("base", "heddle"))

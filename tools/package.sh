@@ -25,6 +25,7 @@ heddle $(cat "$here/VERSION"): bin/heddle help. It runs from wherever it lies.
 
     bin/heddle run KERNEL ...            a kernel in GLSL, OpenCL C or SPIR-V
     bin/heddle vulkan -- PROGRAM ...     a program that uses Vulkan
+    bin/heddle vulkan --layer -- PROGRAM ...     the same on the system's drivers, with what they lack
     VK_DRIVER_FILES=\$PWD/share/vulkan/icd.d/heddle_icd.json PROGRAM     the same by hand
 
 include/, lib/pkgconfig and lib/cmake are for programs that use libheddle. Licences of what is

@@ -27,7 +27,7 @@ static const struct {
                       "what a Vulkan device has, for compile --for", 0, 1, command_profile },
     [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to begin with, and NAME_test.sh", 1, 1,
                   command_new },
-    [CMD_VULKAN] = { "vulkan", " [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
+    [CMD_VULKAN] = { "vulkan", " [--layer] [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
                      "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heddle vulkan: the environment in which a program finds heddle's Vulkan driver and no other.
+ * heddle vulkan: the environment in which a program finds heddle's Vulkan driver and no other, or,
+ * with --layer, heddle's layer on the drivers that the system has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,13 +31,18 @@ static const struct {
     { "HEDDLE_KEEP=MIB", "compiled kernels kept in memory without pipelines; default: 256" },
     { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
     { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },
+    { "HEDDLE_LAYER_EXTENSIONS=L", "of the layer: -NAME hides an extension, +NAME has the layer do "
+                                   "it where the driver has it; with commas" },
 };
 
 void vulkan_help(void)
 {
-    printf("The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and\n"
-           "unless they are set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp\n"
-           "ignores CPU devices). Variables of the driver:\n");
+    printf(
+        "The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and\n"
+        "unless they are set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp\n"
+        "ignores CPU devices). With --layer first, the system's drivers stay, and heddle's layer\n"
+        "adds what they lack of the family. Variables of the driver (the layer has HEDDLE_LOG\n"
+        "and HEDDLE_CACHE too):\n");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         printf("  %-24s %s\n", variables[i].name, variables[i].help);
 }
@@ -50,8 +56,9 @@ bool vulkan_variable(size_t i, const char **name, const char **help)
     return true;
 }
 
-/* The manifest, relative to this program: the same in a build tree and where it is installed. */
-static bool find_manifest(char *out, size_t size)
+/* A manifest, relative to this program: the same in a build tree and where it is installed.
+ * `share`, which may be NULL, becomes the folder that has vulkan/. */
+static bool find_manifest(char *out, size_t size, const char *name, char *share)
 {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -64,14 +71,50 @@ static bool find_manifest(char *out, size_t size)
             return false;
         *slash = 0;
     }
-    snprintf(out, size, "%s/share/vulkan/icd.d/heddle_icd.json", self);
+    snprintf(out, size, "%s/share/vulkan/%s", self, name);
+    if (share)
+        sprintf(share, "%s/share", self);
     return access(out, R_OK) == 0;
+}
+
+static void prepend(const char *name, const char *folder, const char *otherwise)
+{
+    char all[16384];
+    const char *now = getenv(name);
+    now = now && *now ? now : otherwise;
+    snprintf(all, sizeof all, "%s%s%s", folder, *now ? ":" : "", now);
+    setenv(name, all, 1);
+}
+
+/* Loaders before 1.3.296 look for implicit layers in the data folders of the system alone. */
+static bool choose_layer(char manifest[5000])
+{
+    char share[5000], folder[5040];
+    if (!find_manifest(manifest, 5000, "implicit_layer.d/heddle_layer.json", share))
+        return false;
+    snprintf(folder, sizeof folder, "%s/vulkan/implicit_layer.d", share);
+    prepend("XDG_DATA_DIRS", share, "/usr/local/share:/usr/share");
+    prepend("VK_ADD_IMPLICIT_LAYER_PATH", folder, "");
+    setenv("HEDDLE_LAYER", "1", 1);
+    unsetenv("HEDDLE_LAYER_DISABLE");
+    return true;
+}
+
+static bool choose_driver(char manifest[5000])
+{
+    if (!find_manifest(manifest, 5000, "icd.d/heddle_icd.json", NULL))
+        return false;
+    setenv("VK_DRIVER_FILES", manifest, 1);
+    setenv("VK_ICD_FILENAMES", manifest, 1); /* what loaders before 1.3.207 look at */
+    setenv("GGML_VK_VISIBLE_DEVICES", "0", 0);
+    return true;
 }
 
 int command_vulkan(int n, char **argv)
 {
     char manifest[5000];
-    int i = 0;
+    bool layer = n && !strcmp(argv[0], "--layer");
+    int i = layer;
     for (; i < n && strcmp(argv[i], "--"); i++) {
         if (!strchr(argv[i], '=')) {
             complain("%s: NAME=VALUE expected, or -- before the program", argv[i]);
@@ -83,17 +126,14 @@ int command_vulkan(int n, char **argv)
         }
     }
     if (i + 1 >= n) {
-        complain("usage: heddle vulkan [NAME=VALUE...] -- PROGRAM ARGUMENTS...");
+        complain("usage: heddle vulkan [--layer] [NAME=VALUE...] -- PROGRAM ARGUMENTS...");
         return EXIT_USAGE;
     }
-    if (!find_manifest(manifest, sizeof manifest)) {
-        complain("the driver's manifest is not at %s", manifest);
+    if (!(layer ? choose_layer(manifest) : choose_driver(manifest))) {
+        complain("the %s's manifest is not at %s", layer ? "layer" : "driver", manifest);
         return EXIT_WRONG;
     }
-    setenv("VK_DRIVER_FILES", manifest, 1);
-    setenv("VK_ICD_FILENAMES", manifest, 1); /* what loaders before 1.3.207 look at */
     setenv("HEDDLE_LOG", "stderr", 0);
-    setenv("GGML_VK_VISIBLE_DEVICES", "0", 0);
     execvp(argv[i + 1], &argv[i + 1]);
     complain("%s: %s", argv[i + 1], strerror(errno));
     return EXIT_WRONG;

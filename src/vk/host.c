@@ -27,7 +27,8 @@ static VKAPI_ATTR void VKAPI_CALL default_free(void *user, void *p)
 
 const VkAllocationCallbacks *host_default(void)
 {
-    static const VkAllocationCallbacks defaults = { .pfnAllocation = default_alloc, .pfnFree = default_free };
+    static const VkAllocationCallbacks defaults = { .pfnAllocation = default_alloc,
+                                                    .pfnFree = default_free };
     return &defaults;
 }
 

@@ -34,8 +34,8 @@ const VkfComponent *vkf_component(VkComponentTypeKHR t)
 bool vkf_take_shape(const VkCooperativeMatrixPropertiesKHR *p, LowerShape *to,
                     HeddleMatrixShape *shown)
 {
-    const VkfComponent *a = vkf_component(p->AType), *b = vkf_component(p->BType), *c = vkf_component(p->CType),
-                    *r = vkf_component(p->ResultType);
+    const VkfComponent *a = vkf_component(p->AType), *b = vkf_component(p->BType),
+                       *c = vkf_component(p->CType), *r = vkf_component(p->ResultType);
     bool group = p->scope == VK_SCOPE_WORKGROUP_KHR;
     if (!a || !b || !c || !r || (p->scope != VK_SCOPE_SUBGROUP_KHR && !group))
         return false;

@@ -535,7 +535,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetPhysicalDeviceCooperativeMatrixPropertiesKH
 /* The older extension has neither saturation nor the types that came later. */
 static bool is_older(const HvConfig *c, const HeddleMatrixShape *s)
 {
-    return is_listed(c, s) && !s->saturating && vkf_component_of(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
+    return is_listed(c, s) && !s->saturating &&
+           vkf_component_of(s->a) <= VK_COMPONENT_TYPE_UINT64_KHR &&
            vkf_component_of(s->result) <= VK_COMPONENT_TYPE_UINT64_KHR;
 }
 

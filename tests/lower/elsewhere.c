@@ -3,10 +3,13 @@
  * The family's tests once more, on a Vulkan driver: linked into their programs, this takes the
  * place of heddle_device_new and opens a device of the driver HEDDLE_ELSEWHERE where they ask for
  * the cpu; heddle's own has no more of matrices than HEDDLE_ELSEWHERE_MATRICES. With
- * HEDDLE_ELSEWHERE in the environment it is the system's driver (tests/lower/driver.sh).
+ * HEDDLE_ELSEWHERE in the environment it is the system's driver (tests/lower/driver.sh). With
+ * HEDDLE_ELSEWHERE_LAYER, a build's share/, that build's layer is between heddle and the driver:
+ * then the device has all of the family, and it is the layer that lowers.
  */
 #include "base/base.h"
 
+#include <dlfcn.h>
 #include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +31,28 @@ __attribute__((constructor)) static void choose_driver(void)
     setenv("VK_DRIVER_FILES", HEDDLE_ELSEWHERE, 1);
     setenv("VK_ICD_FILENAMES", HEDDLE_ELSEWHERE, 1);
     setenv("HEDDLE_MATRICES", HEDDLE_ELSEWHERE_MATRICES, 1);
+#ifdef HEDDLE_ELSEWHERE_LAYER
+    if (!dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL)) {
+        printf("passed over: no libvulkan.so.1, and without the loader no layer\n"
+               "0 passed, 0 failed\n");
+        exit(0);
+    }
+    setenv("XDG_DATA_DIRS", HEDDLE_ELSEWHERE_LAYER ":/usr/share", 1);
+    setenv("VK_ADD_IMPLICIT_LAYER_PATH", HEDDLE_ELSEWHERE_LAYER "/vulkan/implicit_layer.d", 1);
+    setenv("HEDDLE_LAYER", "1", 1);
+    setenv("HEDDLE_LOG", "stderr", 0);
+#endif
+}
+
+/* That the driver lacks them, and the layer lists them. */
+static bool has_family(const HeddleDevice *d)
+{
+    const HeddleDeviceInfo *info = heddle_device_info(d);
+    int found = 0;
+    for (size_t k = 0; k < info->n_features; k++)
+        found += !strcmp(info->features[k], "NV_cooperative_matrix2") ||
+                 !strcmp(info->features[k], "QCOM_cooperative_matrix_conversion");
+    return found == 2;
 }
 
 HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
@@ -35,5 +60,15 @@ HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, Heddle
 {
     HeddleDeviceOptions o = { .struct_size = sizeof o, .kind = HEDDLE_DEVICE_VULKAN };
     bool elsewhere = !options || options->kind == HEDDLE_DEVICE_CPU;
-    return __real_heddle_device_new(elsewhere ? &o : options, out, log);
+    HeddleResult r = __real_heddle_device_new(elsewhere ? &o : options, out, log);
+#ifdef HEDDLE_ELSEWHERE_LAYER
+    bool layered = true;
+#else
+    bool layered = false;
+#endif
+    if (!r && elsewhere && layered && !has_family(*out)) {
+        printf("the layer does not list the family\n0 passed, 1 failed\n");
+        exit(1);
+    }
+    return r;
 }

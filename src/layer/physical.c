@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a physical device lists through the layer: the driver's, without what is hidden, with what
+ * the layer does. The driver is not asked of structures that are the layer's, since a validation
+ * layer below may not know them.
+ */
+#include <stdlib.h>
+
+#include "device/device.h"
+#include "layer/layer.h"
+
+/* ---- what the layer does for it -------------------------------------------------------------- */
+
+static uint32_t native_extensions(const HlInstance *i, VkPhysicalDevice p, Arena *a)
+{
+    uint32_t n = 0, found = 0;
+    if (i->facts.EnumerateDeviceExtensionProperties(p, NULL, &n, NULL) < 0)
+        return 0;
+    VkExtensionProperties *list = NEW_ARRAY(a, VkExtensionProperties, n + 1);
+    if (i->facts.EnumerateDeviceExtensionProperties(p, NULL, &n, list) < 0)
+        return 0;
+    for (uint32_t k = 0; k < n; k++)
+        found |= 1u << hl_extension(list[k].extensionName);
+    return found & ((1u << HL_NONE) - 1);
+}
+
+static bool has_type(const VkfFacts *f, HeddleType t)
+{
+    const uint32_t features = f->profile.features;
+    switch (t) {
+    case HEDDLE_F16: return features & PROFILE_HAS_FLOAT16;
+    case HEDDLE_F64: return features & PROFILE_HAS_FLOAT64;
+    case HEDDLE_S8:
+    case HEDDLE_U8: return features & PROFILE_HAS_INT8;
+    case HEDDLE_S16:
+    case HEDDLE_U16: return features & PROFILE_HAS_INT16;
+    case HEDDLE_S64:
+    case HEDDLE_U64: return features & PROFILE_HAS_INT64;
+    case HEDDLE_BF16: return features & PROFILE_HAS_BFLOAT16;
+    case HEDDLE_E4M3:
+    case HEDDLE_E5M2: return features & PROFILE_HAS_FLOAT8;
+    default: return true;
+    }
+}
+
+static bool has_types(const VkfFacts *f, HeddleType a, HeddleType b, HeddleType c)
+{
+    return has_type(f, a) && has_type(f, b) && has_type(f, c);
+}
+
+/* The device's own come first: programs take the first that fits, and these are fast. */
+static void list_shapes(const HlInstance *i, HlPhysical *p, Arena *a)
+{
+    size_t most;
+    uint32_t n = 0;
+    const HeddleMatrixShape *all = device_shapes(&most);
+    bool native = p->native >> HL_KHR & 1 && i->facts.matrices;
+    if (native && i->facts.matrices(p->handle, &n, NULL) < 0)
+        n = 0;
+    p->shapes = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + most);
+    for (uint32_t k = 0; k < n; k++)
+        p->shapes[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+    if (n && i->facts.matrices(p->handle, &n, p->shapes) < 0)
+        n = 0;
+    p->n_shapes = n;
+    for (size_t k = 0; k < most; k++) {
+        VkCooperativeMatrixPropertiesKHR shape = vkf_khr(&all[k]);
+        bool listed = false;
+        for (uint32_t of = 0; of < n && !listed; of++) {
+            shape.pNext = p->shapes[of].pNext;
+            listed = !memcmp(&shape, &p->shapes[of], sizeof shape);
+        }
+        shape.pNext = NULL;
+        if (!listed && vkf_is_listed(&all[k], p->facts.profile.subgroup_size >= 64) &&
+            has_types(&p->facts, all[k].a, all[k].b, all[k].c))
+            p->shapes[p->n_shapes++] = shape;
+    }
+}
+
+static void list_flexible(HlPhysical *p, Arena *a)
+{
+    size_t most;
+    const HeddleFlexibleShape *all = device_flexible_shapes(&most);
+    p->flexible = NEW_ARRAY(a, VkCooperativeMatrixFlexibleDimensionsPropertiesNV, most + 1);
+    for (size_t k = 0; k < most; k++)
+        if (vkf_is_listed_flexible(&all[k]) &&
+            all[k].workgroup <= p->profile.workgroup_invocations &&
+            has_types(&p->facts, all[k].a, all[k].b, all[k].c))
+            p->flexible[p->n_flexible++] = vkf_flexible(&all[k]);
+}
+
+typedef struct Making {
+    const HlInstance *instance;
+    VkPhysicalDevice handle;
+    Arena arena;
+    HlPhysical *physical;
+} Making;
+
+static void describe(void *user)
+{
+    Making *m = user;
+    const HlInstance *i = m->instance;
+    Arena *a = &m->arena;
+    HlPhysical *p = NEW(a, HlPhysical);
+    p->handle = m->handle;
+    vkf_describe(&i->facts, p->handle, &p->facts, a);
+    p->native = native_extensions(i, p->handle, a);
+    p->ours = ~p->native & ((1u << HL_NONE) - 1);
+    p->ours = (p->ours | i->config.added) & ~i->config.hidden;
+    p->profile = p->facts.profile;
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
+        if (p->ours >> k & 1)
+            p->profile.features &= ~hl_extensions[k].profile;
+    list_shapes(i, p, a);
+    list_flexible(p, a);
+    const char *profile = profile_write(a, &p->profile);
+    p->identity =
+        hash_bytes(profile, strlen(profile), hash_bytes(HEDDLE_VERSION, strlen(HEDDLE_VERSION), 0));
+    m->physical = p;
+}
+
+/* A program for Vulkan 1.0 has no features of extensions to ask for. */
+static bool can_ask(const HlInstance *i, VkPhysicalDevice p)
+{
+    VkPhysicalDeviceProperties properties;
+    if (!i->facts.GetPhysicalDeviceProperties || !i->facts.GetPhysicalDeviceFeatures2 ||
+        !i->facts.GetPhysicalDeviceProperties2 || i->facts.version < VK_API_VERSION_1_1)
+        return false;
+    i->facts.GetPhysicalDeviceProperties(p, &properties);
+    return properties.apiVersion >= VK_API_VERSION_1_1;
+}
+
+HlPhysical *hl_physical(HlInstance *i, VkPhysicalDevice handle)
+{
+    pthread_mutex_lock(&i->lock);
+    HlPhysical *p = i->physicals;
+    while (p && p->handle != handle)
+        p = p->next;
+    if (!p && can_ask(i, handle)) {
+        Making m = { .instance = i, .handle = handle };
+        if (arena_try(&m.arena, describe, &m)) {
+            p = m.physical;
+            p->arena = m.arena;
+            p->next = i->physicals;
+            i->physicals = p;
+        } else {
+            arena_free(&m.arena);
+        }
+    }
+    pthread_mutex_unlock(&i->lock);
+    return p;
+}
+
+/* ---- extensions ------------------------------------------------------------------------------ */
+
+static uint32_t merge(const HlInstance *i, const HlPhysical *p, VkExtensionProperties *list,
+                      uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t of = hl_extension(list[k].extensionName);
+        if (of == HL_NONE || !(i->config.hidden >> of & 1))
+            list[kept++] = list[k];
+    }
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++) {
+        if (!(p->ours & ~p->native & 1u << k))
+            continue;
+        list[kept] = (VkExtensionProperties){ .specVersion = hl_extensions[k].version };
+        strcpy(list[kept++].extensionName, hl_extensions[k].name);
+    }
+    return kept;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
+                                                                     const char *layer,
+                                                                     uint32_t *count,
+                                                                     VkExtensionProperties *out)
+{
+    HlInstance *i = hl_instance(device);
+    HlPhysical *p = hl_physical(i, device);
+    uint32_t n = 0;
+    if (layer && !strcmp(layer, HL_NAME))
+        return enumerate(count, out, NULL, 0, sizeof *out, false);
+    if (layer || !p)
+        return i->facts.EnumerateDeviceExtensionProperties(device, layer, count, out);
+    VkResult r = i->facts.EnumerateDeviceExtensionProperties(device, NULL, &n, NULL);
+    if (r)
+        return r;
+    VkExtensionProperties *list = calloc(n + HL_N_EXTENSIONS, sizeof *list);
+    if (!list)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    r = i->facts.EnumerateDeviceExtensionProperties(device, NULL, &n, list);
+    if (r >= 0) {
+        n = merge(i, p, list, n);
+        r = enumerate(count, out, list, n, sizeof *out, false);
+    }
+    free(list);
+    return r;
+}
+
+enum { MOST_INVOCATIONS = 1024 }; /* of a workgroup that has a matrix */
+
+/* ---- structures ------------------------------------------------------------------------------ */
+
+/* Structures that were taken out of a chain, which goes back together in reverse. */
+typedef struct Taken {
+    VkBaseOutStructure *before[2 * HL_N_EXTENSIONS], *taken[2 * HL_N_EXTENSIONS];
+    uint32_t which[2 * HL_N_EXTENSIONS];
+    uint32_t n;
+} Taken;
+
+static uint32_t of_structure(VkStructureType type, bool features)
+{
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
+        if (type == (features ? hl_extensions[k].features : hl_extensions[k].properties))
+            return k;
+    return HL_NONE;
+}
+
+/* Of the extensions, bits of HL_*. */
+static void take_out(Taken *t, void *chain, uint32_t extensions, bool features)
+{
+    for (VkBaseOutStructure *s = chain; s->pNext && t->n < COUNT_OF(t->taken);) {
+        uint32_t k = of_structure(s->pNext->sType, features);
+        if (k == HL_NONE || !(extensions >> k & 1)) {
+            s = s->pNext;
+            continue;
+        }
+        t->before[t->n] = s;
+        t->taken[t->n] = s->pNext;
+        t->which[t->n++] = k;
+        s->pNext = s->pNext->pNext;
+    }
+}
+
+static void put_back(Taken *t)
+{
+    for (uint32_t k = t->n; k--;)
+        t->before[k]->pNext = t->taken[k];
+}
+
+/* What the device has of robustness the layer's accesses have, being the shader's own. */
+static void fill_features(const HlPhysical *p, const Taken *t)
+{
+    for (uint32_t k = 0; k < t->n; k++) {
+        const HlExtension *e = &hl_extensions[t->which[k]];
+        VkBool32 *all = (VkBool32 *)(t->taken[k] + 1);
+        for (uint32_t f = 0; f < e->n_features; f++)
+            all[f] = p->ours >> t->which[k] & 1;
+    }
+}
+
+static void ask_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out,
+                         PFN_vkGetPhysicalDeviceFeatures2 next)
+{
+    HlInstance *i = hl_instance(device);
+    HlPhysical *p = hl_physical(i, device);
+    Taken t = { 0 };
+    if (p)
+        take_out(&t, out, p->ours | i->config.hidden, true);
+    next(device, out);
+    put_back(&t);
+    if (p)
+        fill_features(p, &t);
+}
+
+VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
+                                                         VkPhysicalDeviceFeatures2 *out)
+{
+    ask_features(device, out, hl_instance(device)->facts.GetPhysicalDeviceFeatures2);
+}
+
+VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceFeatures2KHR(VkPhysicalDevice device,
+                                                            VkPhysicalDeviceFeatures2 *out)
+{
+    ask_features(device, out, hl_instance(device)->GetPhysicalDeviceFeatures2KHR);
+}
+
+/* All of it, what the compiler pads it with as well. */
+static void fill(VkBaseOutStructure *s, const void *image, size_t size)
+{
+    memcpy(s + 1, (const VkBaseOutStructure *)image + 1, size - sizeof *s);
+}
+
+static void fill_properties(const HlPhysical *p, VkBaseOutStructure *s, uint32_t which)
+{
+    static const VkPhysicalDeviceCooperativeMatrixPropertiesKHR khr = {
+        .cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT
+    };
+    static const VkPhysicalDeviceCooperativeMatrixPropertiesNV nv = {
+        .cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT
+    };
+    static const VkPhysicalDeviceShaderMultipleWaitQueuesPropertiesQCOM queues = {
+        .maxShaderWaitQueues = SPV_WAIT_QUEUES_MOST
+    };
+    static const VkPhysicalDeviceCooperativeMatrix2PropertiesNV nv2 = {
+        .cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = MOST_INVOCATIONS,
+        .cooperativeMatrixFlexibleDimensionsMaxDimension = HEDDLE_MATRIX_MOST
+    };
+    switch (which) {
+    case HL_KHR: fill(s, &khr, sizeof khr); break;
+    case HL_NV: fill(s, &nv, sizeof nv); break;
+    case HL_WAIT_QUEUES: fill(s, &queues, sizeof queues); break;
+    case HL_NV2: {
+        VkPhysicalDeviceCooperativeMatrix2PropertiesNV *own = (void *)s;
+        fill(s, &nv2, sizeof nv2);
+        own->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize =
+            MIN(MOST_INVOCATIONS, p->profile.workgroup_invocations);
+        break;
+    }
+    default: break;
+    }
+}
+
+static void ask_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out,
+                           PFN_vkGetPhysicalDeviceProperties2 next)
+{
+    HlInstance *i = hl_instance(device);
+    HlPhysical *p = hl_physical(i, device);
+    Taken t = { 0 };
+    if (p)
+        take_out(&t, out, p->ours, false);
+    next(device, out);
+    put_back(&t);
+    for (uint32_t k = 0; k < t.n; k++)
+        fill_properties(p, t.taken[k], t.which[k]);
+}
+
+VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceProperties2(VkPhysicalDevice device,
+                                                           VkPhysicalDeviceProperties2 *out)
+{
+    ask_properties(device, out, hl_instance(device)->facts.GetPhysicalDeviceProperties2);
+}
+
+VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceProperties2KHR(VkPhysicalDevice device,
+                                                              VkPhysicalDeviceProperties2 *out)
+{
+    ask_properties(device, out, hl_instance(device)->GetPhysicalDeviceProperties2KHR);
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+static HlPhysical *with(VkPhysicalDevice device, uint32_t extension)
+{
+    HlPhysical *p = hl_physical(hl_instance(device), device);
+    return p && p->ours >> extension & 1 ? p : NULL;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
+{
+    const HlInstance *i = hl_instance(device);
+    const HlPhysical *p = with(device, HL_KHR);
+    if (p)
+        return enumerate(count, out, p->shapes, p->n_shapes, sizeof *out, true);
+    if (i->facts.matrices && !(i->config.hidden >> HL_KHR & 1))
+        return i->facts.matrices(device, count, out);
+    return enumerate(count, out, NULL, 0, sizeof *out, true);
+}
+
+/* The older extension has neither saturation nor the types that came later. */
+static bool is_older(const VkCooperativeMatrixPropertiesKHR *s)
+{
+    return !s->saturatingAccumulation && s->AType <= VK_COMPONENT_TYPE_UINT64_KHR &&
+           s->ResultType <= VK_COMPONENT_TYPE_UINT64_KHR;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
+    VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
+{
+    const HlInstance *i = hl_instance(device);
+    const HlPhysical *p = with(device, HL_NV);
+    uint32_t n = 0;
+    if (!p && i->GetPhysicalDeviceCooperativeMatrixPropertiesNV && !(i->config.hidden >> HL_NV & 1))
+        return i->GetPhysicalDeviceCooperativeMatrixPropertiesNV(device, count, out);
+    for (uint32_t k = 0; p && k < p->n_shapes; k++) {
+        const VkCooperativeMatrixPropertiesKHR *s = &p->shapes[k];
+        if (!is_older(s))
+            continue;
+        if (out && n < *count) {
+            void *chain = out[n].pNext;
+            out[n] = (VkCooperativeMatrixPropertiesNV){
+                out[n].sType, chain,    s->MSize, s->NSize,      s->KSize,
+                s->AType,     s->BType, s->CType, s->ResultType, s->scope,
+            };
+        }
+        n++;
+    }
+    bool whole = !out || *count >= n;
+    *count = out ? MIN(*count, n) : n;
+    return whole ? VK_SUCCESS : VK_INCOMPLETE;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
+    VkPhysicalDevice device, uint32_t *count,
+    VkCooperativeMatrixFlexibleDimensionsPropertiesNV *out)
+{
+    const HlInstance *i = hl_instance(device);
+    const HlPhysical *p = with(device, HL_NV2);
+    if (p)
+        return enumerate(count, out, p->flexible, p->n_flexible, sizeof *out, true);
+    if (i->GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV &&
+        !(i->config.hidden >> HL_NV2 & 1))
+        return i->GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(device, count,
+                                                                                   out);
+    return enumerate(count, out, NULL, 0, sizeof *out, true);
+}
