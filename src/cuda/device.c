@@ -137,6 +137,7 @@ static bool open_gpu(Cuda *c, uint32_t ordinal, DiagSink *sink)
     d->cuDeviceGetAttribute(&major, CU_ATTRIBUTE_MAJOR, c->device);
     d->cuDeviceGetAttribute(&minor, CU_ATTRIBUTE_MINOR, c->device);
     d->cuDeviceGetAttribute(&c->shared_bytes, CU_ATTRIBUTE_SHARED_BYTES, c->device);
+    d->cuDeviceGetAttribute(&c->multiprocessors, CU_ATTRIBUTE_MULTIPROCESSORS, c->device);
     const char *own = nvptx_isa_of((uint32_t)(10 * major + minor));
     if (!own) {
         diag(sink, DIAG_ERROR, NULL, NULL,

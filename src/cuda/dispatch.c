@@ -183,14 +183,33 @@ static bool launch(CudaLaunch *l, CudaQueue *q, const uint32_t groups[3], const 
                 "launching the kernel");
 }
 
+static uint32_t divided(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
+
+/* How many workgroups are a block along each axis: fewer where else not half of the GPU would have
+ * work. Returns the block's threads in x, or 0 where a block is a workgroup. */
+static uint32_t fuse(const CudaLaunch *l, const uint32_t *groups, uint32_t *fused)
+{
+    const NvptxKernel *code = l->job.kernel->code;
+    uint64_t blocks = 1;
+    for (uint32_t k = 0; k < 3; k++) {
+        fused[k] = code->fused[k];
+        blocks *= divided(groups[k], fused[k]);
+    }
+    if (fused[code->column_axis] > 1 && 2 * blocks <= (uint64_t)l->c->multiprocessors)
+        fused[code->column_axis] /= 2;
+    l->env->fused_columns = fused[code->column_axis];
+    uint32_t warps = fused[0] * fused[1] * fused[2];
+    return warps > 1 ? warps * NVPTX_WARP : 0;
+}
+
 /* A box of workgroups, in as many launches as it takes. */
 static bool launch_box(CudaLaunch *l, CudaQueue *q, const DeviceRegion *box)
 {
-    const NvptxKernel *code = l->job.kernel->code;
+    uint32_t fused[3], threads = fuse(l, box->groups, fused);
     const uint32_t *size = box->local_size[0] ? box->local_size : l->job.kernel->base.local_size,
-                   block[3] = { code->block_threads, 1, 1 };
+                   block[3] = { threads, 1, 1 };
     memcpy(l->env->local_size, size, sizeof l->env->local_size);
-    if (code->block_threads)
+    if (threads)
         size = block;
     if (!fits(l, size))
         return false;
@@ -203,7 +222,7 @@ static bool launch_box(CudaLaunch *l, CudaQueue *q, const DeviceRegion *box)
             l->env->base_group[2] = box->first[2] + z;
             for (uint32_t k = 0; k < 3; k++) {
                 l->env->end_group[k] = l->env->base_group[k] + groups[k];
-                groups[k] = (groups[k] + code->fused[k] - 1) / code->fused[k];
+                groups[k] = divided(groups[k], fused[k]);
             }
             if (!launch(l, q, groups, size))
                 return false;

@@ -83,6 +83,7 @@ typedef struct Cuda {
     char name[128], target[16];
     const char *isa;
     int shared_bytes; /* that a block can have */
+    int multiprocessors;
     char said[48];    /* the driver's version */
     HeddleMatrixShape *shapes;
     atomic_bool lost;     /* a kernel's fault has ended the context */

@@ -45,7 +45,7 @@ static CuResult ask_facts(Cuda *c, CudaKernel *k)
 {
     const CudaDriver *d = c->driver;
     const uint32_t *n = k->base.local_size, *fused = k->code->fused;
-    uint32_t threads = k->code->block_threads ? k->code->block_threads : n[0] * n[1] * n[2];
+    uint32_t threads = n[0] * n[1] * n[2] * fused[0] * fused[1] * fused[2];
     int registers = 0, bytes = 0, groups = 0;
     CuResult r = d->cuFuncGetAttribute(&k->most_threads, CU_FUNC_MOST_THREADS, k->function);
     r = r ? r : d->cuFuncGetAttribute(&registers, CU_FUNC_REGISTERS, k->function);

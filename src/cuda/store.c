@@ -43,7 +43,7 @@ static void put_kernel(Writer *w, const CudaKernel *k)
         put_u32(w, code->local_size[i]);
     for (uint32_t i = 0; i < 3; i++)
         put_u32(w, code->fused[i]);
-    put_u32(w, code->block_threads);
+    put_u32(w, code->column_axis);
     put_u32(w, code->shared_bytes);
     put_u32(w, code->push_bytes);
     put_u32(w, code->parameter_bytes);
@@ -122,7 +122,8 @@ static bool are_sizes(const uint32_t n[3])
 /* What a dispatch relies on. */
 static bool is_sound(const NvptxKernel *code)
 {
-    return are_sizes(code->local_size) && are_sizes(code->fused) && code->subgroup_size &&
+    return are_sizes(code->local_size) && are_sizes(code->fused) && code->column_axis < 3 &&
+           code->subgroup_size &&
            code->push_bytes <= NVPTX_PARAMETER_BYTES &&
            code->parameter_bytes == sizeof(NvptxEnv) + align_up(code->push_bytes, 16) &&
            code->parameter_bytes <= NVPTX_PARAMETER_BYTES;
@@ -136,7 +137,7 @@ static bool take_kernel(Cursor *c, NvptxKernel *code, bool *by_address)
         code->local_size[i] = cursor_u32(c);
     for (uint32_t i = 0; i < 3; i++)
         code->fused[i] = cursor_u32(c);
-    code->block_threads = cursor_u32(c);
+    code->column_axis = cursor_u32(c);
     code->shared_bytes = cursor_u32(c);
     code->push_bytes = cursor_u32(c);
     code->parameter_bytes = cursor_u32(c);

@@ -42,10 +42,11 @@ static LV unbounded_group(Emit *e, uint32_t axis)
     LV block = axis_register(e, "ctaid", axis);
     if (f && (axis == f->row_axis || axis == f->column_axis)) {
         bool rows = axis == f->row_axis;
-        LV warp = LLVMBuildLShr(e->b, threads_register(e, "tid.x"), u32(e, 5), "");
-        LV own = rows ? LLVMBuildUDiv(e->b, warp, u32(e, f->columns), "")
-                      : LLVMBuildURem(e->b, warp, u32(e, f->columns), "");
-        block = LLVMBuildMul(e->b, block, u32(e, rows ? f->rows : f->columns), "");
+        LV warp = LLVMBuildLShr(e->b, threads_register(e, "tid.x"), u32(e, 5), ""),
+           columns = field(e, offsetof(NvptxEnv, fused_columns), 0);
+        LV own =
+            rows ? LLVMBuildUDiv(e->b, warp, columns, "") : LLVMBuildURem(e->b, warp, columns, "");
+        block = LLVMBuildMul(e->b, block, rows ? u32(e, f->rows) : columns, "");
         block = LLVMBuildAdd(e->b, block, own, "");
     }
     return LLVMBuildAdd(e->b, block, field(e, offsetof(NvptxEnv, base_group), axis), "");

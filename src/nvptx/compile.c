@@ -189,7 +189,7 @@ static bool keep_facts(Compilation *c)
         k->fused[axis] = f && axis == f->row_axis      ? f->rows
                          : f && axis == f->column_axis ? f->columns
                                                        : 1;
-    k->block_threads = f ? NVPTX_BLOCK_WARPS * NVPTX_WARP : 0;
+    k->column_axis = f ? f->column_axis : 0;
     k->push_bytes = e->push_bytes;
     k->shared_bytes = e->shared_bytes;
     k->n_slots = (uint32_t)e->slots.len;

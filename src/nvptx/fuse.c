@@ -358,7 +358,7 @@ static bool find_axes(Finder *s)
     f->column_axis = (uint32_t)__builtin_ctz(columns);
     f->rows = NVPTX_BLOCK_ROWS / (NVPTX_TILE * f->a.lines);
     f->columns = NVPTX_BLOCK_COLUMNS / (NVPTX_TILE * f->b.lines);
-    return f->rows * f->columns == NVPTX_BLOCK_WARPS &&
+    return f->rows * f->columns == NVPTX_BLOCK_WARPS && f->columns % 2 == 0 &&
            f->rows * f->a.lines * NVPTX_TILE == NVPTX_BLOCK_ROWS;
 }
 

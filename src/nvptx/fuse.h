@@ -14,7 +14,8 @@
 enum {
     NVPTX_TILE = 16, /* rows and columns of each matrix */
     NVPTX_HELD = 8,  /* elements of it that a thread holds */
-    /* what a block computes, of 8 warps in 2 warpgroups */
+    /* what a block computes, of 8 warps in 2 warpgroups; where the dispatch has few, half of the
+     * columns, of 4 warps */
     NVPTX_BLOCK_ROWS = 128,
     NVPTX_BLOCK_COLUMNS = 256,
     NVPTX_BLOCK_WARPS = 8,
@@ -45,7 +46,7 @@ typedef struct NvptxFusion {
     SpvId start, bound, stages, iterations, end; /* end: the counter behind so many iterations */
     bool compares_signed;
     uint32_t row_axis, column_axis; /* of workgroups, by which rows and columns of C go */
-    uint32_t rows, columns;         /* workgroups of the block along those */
+    uint32_t rows, columns;         /* workgroups of the block along those; NvptxEnv has columns */
     /* what staged.c makes of it: by sum and element, and the counter */
     LV leaf[64][NVPTX_HELD], count;
 } NvptxFusion;

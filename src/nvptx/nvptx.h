@@ -38,7 +38,10 @@ typedef struct NvptxEnv {
     uint32_t n_groups[3];   /* of the dispatch */
     uint32_t local_size[3], enqueued_size[3], global_offset[3], global_size[3];
     uint32_t work_dim;
-    uint32_t end_group[3]; /* behind the launch's last; what follows is aligned to 16 */
+    uint32_t end_group[3]; /* behind the launch's last */
+    /* workgroups along NvptxKernel.column_axis that are a block; what follows is aligned to 16 */
+    uint32_t fused_columns;
+    uint32_t unused[3];
 } NvptxEnv;
 
 /* A variable that a dispatch binds buffers to. */
@@ -67,9 +70,9 @@ typedef struct NvptxKernel {
     uint32_t n_slots;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where the dispatch decides */
-    /* workgroups along each axis that run as one block, of block_threads threads in x; 1 1 1: a
-     * block is a workgroup */
-    uint32_t fused[3], block_threads;
+    /* Workgroups that run as one block, fused[] along each axis, a warp each, in x; 1 1 1: a block
+     * is a workgroup. Half of those along column_axis will do as well. */
+    uint32_t fused[3], column_axis;
     uint64_t shared_bytes, push_bytes;
     uint32_t parameter_bytes; /* of NvptxEnv and the push constants behind it */
 } NvptxKernel;

@@ -3,7 +3,8 @@
  * The products of fused workgroups, 128 x 256 sums a block: all its threads copy panels of A and B
  * to workgroup memory (cp.async), 128 bytes of k a stage and STAGES stages ahead of each other;
  * its two warpgroups multiply them (wgmma), 64 rows each; then the sums go through workgroup memory
- * to the subgroups whose they are. On an H100, 4096^3 of f16: 430 TFLOP/s by mma.sync with the same
+ * to the subgroups whose they are. A dispatch too small for that has blocks of half the columns, of
+ * one warpgroup for all rows: the kernel has code for both. On an H100, 4096^3 of f16: 430 TFLOP/s by mma.sync with the same
  * staging, 680 this way.
  *
  * Robust access costs nothing here: whether all that will be loaded lies inside is known before,
@@ -13,6 +14,7 @@
 #include "llvm/ir.h"
 #include "pass/edit.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 enum {
@@ -25,12 +27,18 @@ enum {
     B_TABLE = TABLE + 8 * NVPTX_MOST_TILES,
     FACTS = B_TABLE + 8 * 2 * NVPTX_MOST_TILES,
     SHARED_BYTES = FACTS + 128,
-    THREADS = NVPTX_BLOCK_WARPS * NVPTX_WARP,
-    AT_ONCE = THREADS / 8, /* lines that all threads copy, 16 bytes each */
-    MOST_CHUNKS = 8,       /* of a panel, a thread */
-    MOST_REGISTERS = 128,  /* of sums, a thread */
-    ROWS_A_WARPGROUP = 64,
+    MOST_CHUNKS = 8,      /* of a panel, a thread */
+    MOST_REGISTERS = 128, /* of sums, a thread */
+    ROWS_AT_ONCE = 64,    /* of a wgmma */
 };
+
+typedef struct Block {
+    uint32_t warps, columns;
+    uint32_t products; /* of 64 rows, of each warpgroup */
+} Block;
+
+static const Block large = { NVPTX_BLOCK_WARPS, NVPTX_BLOCK_COLUMNS, 1 },
+                   small = { NVPTX_BLOCK_WARPS / 2, NVPTX_BLOCK_COLUMNS / 2, 2 };
 
 /* An operand, here. */
 typedef struct Panel {
@@ -47,12 +55,13 @@ typedef struct Panel {
 typedef struct Stager {
     Emit *e;
     const NvptxFusion *f;
+    const Block *block;
     Panel a, b;
-    LV tid, warp, row, column; /* i32; row, column: of the subgroup in the block */
-    LV shared;                 /* its address there, i32 */
-    LV mine;                   /* where the thread's chunks go in a panel, i32 */
-    uint32_t n_registers;
-    LT reg; /* of sums */
+    LV tid, warp, columns, row, column; /* i32; the latter of the subgroup in the block */
+    LV shared;                          /* its address there, i32 */
+    LV mine;                            /* where the thread's chunks go in a panel, i32 */
+    uint32_t n_registers;               /* of a wgmma's sums */
+    LT reg;
 } Stager;
 
 static LV u32(const Stager *s, uint32_t x) { return ir_int(s->e->i32, x); }
@@ -231,20 +240,24 @@ static bool lies_along_k(const Stager *s, const Panel *p)
     return (p == &s->a) != p->o->by_column;
 }
 
+/* Lines that all threads copy at once, 16 bytes each. */
+static uint32_t lines_at_once(const Stager *s) { return s->block->warps * NVPTX_WARP / 8; }
+
 static void find_chunks(Stager *s, Panel *p)
 {
-    uint32_t size = s->f->factor->bits / 8;
+    uint32_t size = s->f->factor->bits / 8, tiles = lines_at_once(s) / NVPTX_TILE;
     LV line = shifted(s, s->tid, 3), eighth = low(s, s->tid, 7), upper = shifted(s, s->tid, 7);
     LV inner = low(s, line, NVPTX_TILE - 1);
-    p->n_chunks = p->lines / AT_ONCE;
+    p->n_chunks = p->lines / lines_at_once(s);
     for (uint32_t k = 0; k < p->n_chunks; k++) {
         if (lies_along_k(s, p)) {
-            LV tile = add(s, upper, u32(s, 2 * k));
+            LV tile = add(s, upper, u32(s, tiles * k));
             p->chunk[k] = chunk_at(s, p, tile, LLVMBuildUDiv(s->e->b, eighth, u32(s, size), ""),
                                    inner, low(s, eighth, size - 1));
         } else {
-            LV tile = add(s, shifted(s, eighth, 1), u32(s, 4 * (k / 2)));
-            LV k_tile = add(s, upper, u32(s, 2 * (k % 2)));
+            uint32_t each = 64 / lines_at_once(s); /* of a panel of 64 lines */
+            LV tile = add(s, shifted(s, eighth, 1), u32(s, 4 * (k / each)));
+            LV k_tile = add(s, upper, u32(s, tiles * (k % each)));
             p->chunk[k] = chunk_at(s, p, tile, k_tile, inner, low(s, eighth, 1));
         }
     }
@@ -257,7 +270,7 @@ static void copy_panel(const Stager *s, const Panel *p, LV moved, LV to)
         char text[96];
         LV args[2] = { to, add(s, p->chunk[k], moved) };
         snprintf(text, sizeof text, "cp.async.cg.shared.global [$0+%u], [$1], 16;",
-                 p->at + k * AT_ONCE * LINE);
+                 p->at + k * lines_at_once(s) * LINE);
         call_asm(s, text, "r,l,~{memory}", s->e->void_, args, 2);
     }
 }
@@ -301,8 +314,8 @@ static void product_text(const Stager *s, char *text, size_t size, char *constra
     char *end = text + size, *c = constraints;
     text += snprintf(text, size, "{ .reg .pred p; setp.ne.b32 p, 1, 0; ");
     for (uint32_t k = 0; k < 4; k++) {
-        text += snprintf(text, (size_t)(end - text), "wgmma.mma_async.sync.aligned.m64n256%s {",
-                         type_names(s->f));
+        text += snprintf(text, (size_t)(end - text), "wgmma.mma_async.sync.aligned.m64n%u%s {",
+                         s->block->columns, type_names(s->f));
         for (uint32_t r = 0; r < n; r++)
             text += snprintf(text, (size_t)(end - text), "%s$%u", r ? ", " : "", r);
         text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p", 2 * n + k, 2 * n + 4 + k);
@@ -319,7 +332,8 @@ static void product_text(const Stager *s, char *text, size_t size, char *constra
     sprintf(c, "l,l,l,l,l,l,l,l");
 }
 
-static void multiply_stage(const Stager *s, LV slot, LV *sum)
+/* So many rows of A, which lie there, by B. */
+static void multiply_rows(const Stager *s, LV a, LV b, LV *sum)
 {
     enum { TEXT = 4096, CONSTRAINTS = 1024 };
     Emit *e = s->e;
@@ -327,10 +341,6 @@ static void multiply_stage(const Stager *s, LV slot, LV *sum)
     LV args[MOST_REGISTERS + 8];
     LT types[MOST_REGISTERS];
     uint32_t n = s->n_registers;
-    LV at = add(s, s->shared, mul(s, slot, u32(s, STAGE_BYTES)));
-    LV own = mul(s, shifted(s, s->tid, 7), u32(s, ROWS_A_WARPGROUP * LINE));
-    LV a = descriptor(s, &s->a, add(s, at, own)),
-       b = descriptor(s, &s->b, add(s, at, u32(s, A_BYTES)));
     for (uint32_t k = 0; k < n; k++) {
         args[k] = sum[k];
         types[k] = s->reg;
@@ -340,10 +350,21 @@ static void multiply_stage(const Stager *s, LV slot, LV *sum)
         args[n + 4 + k] = add(s, b, u64(s, k * (lies_along_k(s, &s->b) ? 2 : 128)));
     }
     product_text(s, text, TEXT, constraints);
-    call(s, "llvm.nvvm.wgmma.fence.sync.aligned", NULL, 0);
     LV r = call_asm(s, text, constraints, LLVMStructTypeInContext(e->cx, types, n, 0), args, n + 8);
     for (uint32_t k = 0; k < n; k++)
         sum[k] = LLVMBuildExtractValue(e->b, r, k, "");
+}
+
+static void multiply_stage(const Stager *s, LV slot, LV *sum)
+{
+    LV at = add(s, s->shared, mul(s, slot, u32(s, STAGE_BYTES)));
+    LV own = mul(s, shifted(s, s->tid, 7), u32(s, ROWS_AT_ONCE * LINE));
+    LV b = descriptor(s, &s->b, add(s, at, u32(s, A_BYTES)));
+    call(s, "llvm.nvvm.wgmma.fence.sync.aligned", NULL, 0);
+    for (uint32_t k = 0; k < s->block->products; k++) {
+        LV a = descriptor(s, &s->a, add(s, add(s, at, own), u32(s, k * ROWS_AT_ONCE * LINE)));
+        multiply_rows(s, a, b, sum + k * s->n_registers);
+    }
     call(s, "llvm.nvvm.wgmma.commit_group.sync.aligned", NULL, 0);
 }
 
@@ -417,14 +438,14 @@ static void emit_turns(const Stager *s, Turn *t)
     LV stages = emit_cast_index(e, emit_leaf(e, s->f->stages, 0), e->i32);
     t->number = t->slot = u32(s, 0);
     start_copies(s, stages, t);
-    for (uint32_t k = 0; k < s->n_registers; k++)
+    for (uint32_t k = 0; k < s->block->products * s->n_registers; k++)
         t->sum[k] = LLVMConstNull(s->reg);
     LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) }, top = emit_new_block(e, "stage");
     LLVMBuildBr(e->b, top);
     LLVMPositionBuilderAtEnd(e->b, top);
     Turn first = *t, next;
     LV *in = (LV *)t, *was = (LV *)&first, *becomes = (LV *)&next;
-    uint32_t n = 4 + s->n_registers;
+    uint32_t n = 4 + s->block->products * s->n_registers;
     for (uint32_t k = 0; k < n; k++)
         in[k] = LLVMBuildPhi(e->b, LLVMTypeOf(was[k]), "");
     next = *t;
@@ -452,29 +473,35 @@ static LV shared_at(const Stager *s, LV offset, uint32_t constant)
 /* Bytes of a row of sums, and some to spread rows over the banks. */
 static uint32_t pitch_of(const Stager *s)
 {
-    return (NVPTX_BLOCK_COLUMNS + NVPTX_HELD) * s->f->sum->bits / 8;
+    return (s->block->columns + NVPTX_HELD) * s->f->sum->bits / 8;
 }
 
-/* Thread 4g + t of warp w of a warpgroup has of its 64 rows 16w + g and 8 more, columns 2t and 2t +
- * 1 of each 8. */
-static void put_sums(const Stager *s, const Turn *t)
+/* Thread 4g + t of warp w of a warpgroup has of 64 rows 16w + g and 8 more, columns 2t and 2t + 1 of
+ * each 8. */
+static void put_rows(const Stager *s, const LV *sum, LV at, uint32_t first)
 {
     uint32_t size = s->f->sum->bits / 8, pitch = pitch_of(s);
-    LV lane = low(s, s->tid, 31), row = add(s, mul(s, s->warp, u32(s, 16)), shifted(s, lane, 2));
-    LV at = add(s, mul(s, row, u32(s, pitch)), mul(s, low(s, lane, 3), u32(s, 2 * size)));
-    for (uint32_t n = 0; n < NVPTX_BLOCK_COLUMNS / 8; n++)
+    for (uint32_t n = 0; n < s->block->columns / 8; n++)
         for (uint32_t h = 0; h < 2; h++) {
-            LV to = shared_at(s, at, 8 * n * size + 8 * h * pitch);
+            LV to = shared_at(s, at, 8 * n * size + (first + 8 * h) * pitch);
             if (size == 2) {
-                ir_store(s->e->b, t->sum[2 * n + h], to, 4);
+                ir_store(s->e->b, sum[2 * n + h], to, 4);
                 continue;
             }
             LV pair = LLVMGetUndef(LLVMVectorType(s->reg, 2));
             for (uint32_t k = 0; k < 2; k++)
-                pair =
-                    LLVMBuildInsertElement(s->e->b, pair, t->sum[4 * n + 2 * h + k], u32(s, k), "");
+                pair = LLVMBuildInsertElement(s->e->b, pair, sum[4 * n + 2 * h + k], u32(s, k), "");
             ir_store(s->e->b, pair, to, 8);
         }
+}
+
+static void put_sums(const Stager *s, const Turn *t)
+{
+    uint32_t size = s->f->sum->bits / 8;
+    LV lane = low(s, s->tid, 31), row = add(s, mul(s, s->warp, u32(s, 16)), shifted(s, lane, 2));
+    LV at = add(s, mul(s, row, u32(s, pitch_of(s))), mul(s, low(s, lane, 3), u32(s, 2 * size)));
+    for (uint32_t k = 0; k < s->block->products; k++)
+        put_rows(s, t->sum + k * s->n_registers, at, k * ROWS_AT_ONCE);
 }
 
 /* As matrix.c deals elements: thread 4g + t has rows 4 (g / 2) + g % 2 and 2 more, columns 4t to
@@ -507,19 +534,13 @@ static void open_stager(Stager *s, Emit *e)
 {
     const NvptxFusion *f = threads_of(e)->fusion;
     *s = (Stager){ .e = e, .f = f };
-    s->a = (Panel){ .o = &f->a,
-                    .n = f->a.lines * f->chain,
-                    .lines = NVPTX_BLOCK_ROWS,
-                    .table = TABLE };
-    s->b = (Panel){ .o = &f->b,
-                    .n = f->b.lines * f->chain,
-                    .lines = NVPTX_BLOCK_COLUMNS,
-                    .table = B_TABLE,
-                    .at = A_BYTES };
+    s->a = (Panel){ .o = &f->a, .n = f->a.lines * f->chain, .table = TABLE };
+    s->b = (Panel){ .o = &f->b, .n = f->b.lines * f->chain, .table = B_TABLE, .at = A_BYTES };
     s->tid = threads_register(e, "tid.x");
     s->warp = shifted(s, s->tid, 5);
-    s->row = LLVMBuildUDiv(e->b, s->warp, u32(s, f->columns), "");
-    s->column = LLVMBuildURem(e->b, s->warp, u32(s, f->columns), "");
+    s->columns = threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns));
+    s->row = LLVMBuildUDiv(e->b, s->warp, s->columns, "");
+    s->column = LLVMBuildURem(e->b, s->warp, s->columns, "");
     LV memory = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
     memory =
         LLVMBuildAddrSpaceCast(e->b, memory, LLVMPointerTypeInContext(e->cx, SPACE_SHARED), "");
@@ -527,9 +548,27 @@ static void open_stager(Stager *s, Emit *e)
     LV line = shifted(s, s->tid, 3), eighth = low(s, s->tid, 7);
     LV place = LLVMBuildXor(e->b, eighth, low(s, line, 7), "");
     s->mine = add(s, s->shared, add(s, mul(s, line, u32(s, LINE)), mul(s, place, u32(s, 16))));
-    s->n_registers = f->sum->bits == 16 ? 64 : 128;
     s->reg = f->sum->bits == 32 && f->sum->kind == SPV_FLOAT ? e->f32 : e->i32;
     e->shared_bytes = SHARED_BYTES;
+}
+
+/* All that is done in blocks of that kind, from here to the branch to `joined`. */
+static void emit_block(Stager *s, const Block *block, LV (*staged)[NVPTX_HELD],
+                       LLVMBasicBlockRef joined)
+{
+    Turn *t = NEW(s->e->arena, Turn);
+    s->block = block;
+    s->a.lines = NVPTX_BLOCK_ROWS;
+    s->b.lines = block->columns;
+    s->n_registers = block->columns * s->f->sum->bits / 64;
+    find_chunks(s, &s->a);
+    find_chunks(s, &s->b);
+    emit_turns(s, t);
+    threads_barrier(s->e);
+    put_sums(s, t);
+    threads_barrier(s->e);
+    take_sums(s, staged);
+    LLVMBuildBr(s->e->b, joined);
 }
 
 static LV sum_of(const Stager *s, LV before, LV sum)
@@ -540,48 +579,52 @@ static LV sum_of(const Stager *s, LV before, LV sum)
                                         : add(s, before, sum);
 }
 
+enum { WAYS = 3 };
+
 /* What the loop begins with: what it began with, or what is left behind the stages. */
-static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[2],
-                 LV (*staged)[NVPTX_HELD])
+static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[WAYS],
+                 LV (*staged[WAYS])[NVPTX_HELD])
 {
     Emit *e = s->e;
     const SpvBlock *before = e->cfg->blocks[f->before].block;
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+    LV counts[WAYS] = { emit_leaf(e, f->start, 0), emit_leaf(e, f->end, 0),
+                        emit_leaf(e, f->end, 0) };
     for (uint32_t k = 0; k < f->a.lines * f->b.lines; k++)
         for (uint32_t j = 0; j < NVPTX_HELD; j++) {
-            LV was = emit_leaf(e, loop_incoming(f->sums[k], before->id), j);
-            LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(from[1]));
-            LV values[2] = { was, sum_of(s, was, staged[k][j]) };
+            LV was = emit_leaf(e, loop_incoming(f->sums[k], before->id), j), values[WAYS] = { was };
+            for (uint32_t way = 1; way < WAYS; way++) {
+                LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(from[way]));
+                values[way] = sum_of(s, was, staged[way][k][j]);
+            }
             LLVMPositionBuilderAtEnd(e->b, here);
             f->leaf[k][j] = LLVMBuildPhi(e->b, LLVMTypeOf(was), "");
-            LLVMAddIncoming(f->leaf[k][j], values, from, 2);
+            LLVMAddIncoming(f->leaf[k][j], values, from, WAYS);
         }
-    LV counts[2] = { emit_leaf(e, f->start, 0), emit_leaf(e, f->end, 0) };
     f->count = LLVMBuildPhi(e->b, LLVMTypeOf(counts[0]), "");
-    LLVMAddIncoming(f->count, counts, from, 2);
+    LLVMAddIncoming(f->count, counts, from, WAYS);
 }
 
 void fusion_emit(Emit *e)
 {
     Stager *s = NEW(e->arena, Stager);
-    Turn *t = NEW(e->arena, Turn);
-    LV(*staged)[NVPTX_HELD] = arena_alloc(e->arena, 64 * sizeof *staged);
+    LV(*staged[WAYS])[NVPTX_HELD] = { NULL };
     open_stager(s, e);
     LV fine = both(s, open_panel(s, &s->a), open_panel(s, &s->b));
     fine = agreed(s, both(s, fine, has_stages(s)));
-    LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) }, joined = emit_new_block(e, "joined"),
-                      fast = emit_new_block(e, "fused");
-    LLVMBuildCondBr(e->b, fine, fast, joined);
-    LLVMPositionBuilderAtEnd(e->b, fast);
-    find_chunks(s, &s->a);
-    find_chunks(s, &s->b);
-    emit_turns(s, t);
-    threads_barrier(e);
-    put_sums(s, t);
-    threads_barrier(e);
-    take_sums(s, staged);
-    from[1] = LLVMGetInsertBlock(e->b);
-    LLVMBuildBr(e->b, joined);
+    LLVMBasicBlockRef from[WAYS] = { LLVMGetInsertBlock(e->b) },
+                      joined = emit_new_block(e, "joined"), fused = emit_new_block(e, "fused");
+    LLVMBuildCondBr(e->b, fine, fused, joined);
+    LLVMPositionBuilderAtEnd(e->b, fused);
+    LLVMBasicBlockRef starts[WAYS] = { NULL, emit_new_block(e, "large"), NULL };
+    starts[2] = emit_new_block(e, "small");
+    LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, s->f->columns)), starts[1], starts[2]);
+    for (uint32_t way = 1; way < WAYS; way++) {
+        staged[way] = arena_alloc(e->arena, 64 * sizeof *staged[way]);
+        LLVMPositionBuilderAtEnd(e->b, starts[way]);
+        emit_block(s, way == 1 ? &large : &small, staged[way], joined);
+        from[way] = LLVMGetInsertBlock(e->b);
+    }
     LLVMPositionBuilderAtEnd(e->b, joined);
     join(s, threads_of(e)->fusion, from, staged);
     LLVMBasicBlockRef enter = emit_new_block(e, "enter");

@@ -178,12 +178,14 @@ static void print(Emit *e, const EmitPrint *p)
 static void set_block_size(Emit *e)
 {
     char size[40];
-    uint32_t x = e->local_size[0] * (threads_of(e)->fusion ? NVPTX_BLOCK_WARPS : 1);
+    bool fused = threads_of(e)->fusion;
+    uint32_t x = e->local_size[0] * (fused ? NVPTX_BLOCK_WARPS : 1);
     int n = snprintf(size, sizeof size, "%u,%u,%u", x, e->local_size[1], e->local_size[2]);
     if (e->local_size[0])
-        LLVMAddAttributeAtIndex(
-            e->fn, LLVMAttributeFunctionIndex,
-            LLVMCreateStringAttribute(e->cx, "nvvm.reqntid", 12, size, (unsigned)n));
+        LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
+                                LLVMCreateStringAttribute(e->cx,
+                                                          fused ? "nvvm.maxntid" : "nvvm.reqntid",
+                                                          12, size, (unsigned)n));
 }
 
 void threads_set_parameter(Emit *e, uint32_t bytes)

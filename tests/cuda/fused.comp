@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Workgroups of one subgroup whose loop sums up products, on sm_90a: eight of them are a block,
-// which copies panels to workgroup memory and multiplies them by wgmma; the loop stays behind it,
-// for what is left. Not so on other targets, or where there is an effect before the loop.
+// Workgroups of one subgroup whose loop sums up products, on sm_90a: eight of them (or four, where
+// the dispatch is small) are a block, which copies panels to workgroup memory and multiplies them
+// by wgmma; the loop stays behind it, for what is left. Not so on other targets, or where there is
+// an effect before the loop.
 //
 // RUN: %heddle compile %s --device cuda --isa sm_90a --emit ptx -o %t.ptx && \
 // RUN: %filecheck %s < %t.ptx
@@ -13,19 +14,22 @@
 // RUN: %filecheck %s --check-prefix DIRECT < %t.ptx
 // RUN: %heddle compile %s -D AB=int8_t -D CD=int --device cuda --isa sm_90a --emit ptx -o %t.ptx \
 // RUN: && %filecheck %s --check-prefix BYTES < %t.ptx
-// CHECK: .reqntid 256, 1, 1
+// CHECK: .maxntid 256, 1, 1
 // CHECK: bar.red.and.pred
 // CHECK-COUNT-36: cp.async.cg.shared.global
 // CHECK: wgmma.fence
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16{{[^;]*}}p, 1, 1, 0, 0;
 // CHECK: wgmma.wait_group.sync.aligned 1
 // CHECK-COUNT-12: cp.async.cg.shared.global
+// CHECK-COUNT-48: cp.async.cg.shared.global
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16{{[^;]*}}p, 1, 1, 0, 0;
+// CHECK-COUNT-16: cp.async.cg.shared.global
 // CHECK-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // CHECK-NOT: mma.sync
 // DIRECT: .reqntid 32, 1, 1
 // DIRECT-NOT: cp.async
 // DIRECT: mma.sync
-// BYTES: .reqntid 256, 1, 1
+// BYTES: .maxntid 256, 1, 1
 // BYTES: wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8{{[^;]*}}p;
 #version 460
 #pragma use_vulkan_memory_model
