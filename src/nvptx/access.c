@@ -157,9 +157,69 @@ void threads_load(Emit *e, const EmitPointer *p, LV *leaves)
         each_part(e, p, &p->at, 0, leaves, load_part);
 }
 
+/* ---- stores to workgroup memory, put off ----------------------------------------------------- */
+
+/* Kernels that stage tiles load an element and store it, many times over. The driver's compiler
+ * does not gather the loads as it would have to; and one by one, each of them is waited for. */
+enum { MOST_LATER = 64 };
+
+struct NvptxLater {
+    EmitPointer to[MOST_LATER];
+    LV *leaves[MOST_LATER];
+    uint32_t n;
+};
+
+/* No load from before moves behind this, neither here nor in the driver's compiler. */
+static void hold_order(Emit *e)
+{
+    LV mask = threads_mask(e);
+    threads_call(e, "llvm.nvvm.bar.warp.sync", e->void_, &mask, 1);
+}
+
+void threads_store_later(Emit *e)
+{
+    struct NvptxLater *x = threads_of(e)->later;
+    uint32_t n = x ? x->n : 0;
+    if (n > 1 && threads_together(e))
+        hold_order(e);
+    for (uint32_t k = 0; k < n; k++)
+        each_part(e, &x->to[k], &x->to[k].at, 0, x->leaves[k], store_part);
+    if (x)
+        x->n = 0;
+}
+
 void threads_store(Emit *e, const EmitPointer *p, const LV *leaves)
 {
-    each_part(e, p, &p->at, 0, (LV *)leaves, store_part);
+    struct NvptxLater **later = &threads_of(e)->later;
+    if (p->storage != SpvStorageClassWorkgroup || p->volatile_) {
+        each_part(e, p, &p->at, 0, (LV *)leaves, store_part);
+        return;
+    }
+    if (!*later)
+        *later = NEW(e->arena, struct NvptxLater);
+    if ((*later)->n == MOST_LATER)
+        threads_store_later(e);
+    (*later)->to[(*later)->n] = *p;
+    (*later)->leaves[(*later)->n++] =
+        arena_copy(e->arena, leaves, emit_n_leaves(e, p->at.type) * sizeof *leaves);
+}
+
+/* Whether an instruction neither reads what stores to workgroup memory wrote nor waits for them. */
+static bool passes_stores(Emit *e, const SpvInst *i)
+{
+    if (i->op == SpvOpLoad || i->op == SpvOpStore) {
+        uint32_t storage = spv_type_of(e->module, spv_operand(i, 0))->storage;
+        bool shared = storage == SpvStorageClassWorkgroup;
+        return i->op == SpvOpStore ? shared : !shared && storage != SpvStorageClassGeneric;
+    }
+    return i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain || spv_is_pure(i);
+}
+
+bool threads_inst(Emit *e, const SpvInst *i)
+{
+    if (threads_of(e)->later && !passes_stores(e, i))
+        threads_store_later(e);
+    return threads_matrix_inst(e, i);
 }
 
 /* ---- copies of so many bytes ----------------------------------------------------------------- */

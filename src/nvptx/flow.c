@@ -152,6 +152,7 @@ void threads_blocks(Emit *e)
         emit_block_insts(e, c->blocks[p].block);
         debug_at(e, c->blocks[p].block->insts.last);
         threads_load_matrices(e);
+        threads_store_later(e);
         if (t->fusion && t->fusion->before == p)
             fusion_emit(e);
         leave_block(e, c->blocks[p].block->insts.last);

@@ -39,6 +39,10 @@ LV threads_members(Emit *e); /* i32: the warp's lanes that the subgroup has */
 LV threads_address(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 void threads_load(Emit *e, const EmitPointer *p, LV *leaves);
 void threads_store(Emit *e, const EmitPointer *p, const LV *leaves);
+/* Those that were put off. */
+void threads_store_later(Emit *e);
+/* What comes before an instruction, and the instruction if it is one that matrix.c knows. */
+bool threads_inst(Emit *e, const SpvInst *i);
 LV threads_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
 void threads_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
 void threads_copy_sized(Emit *e, const SpvInst *i);
@@ -103,6 +107,7 @@ typedef struct NvptxThreads {
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */
+    struct NvptxLater *later;       /* access.c's */
     struct NvptxFusion *fusion;     /* fuse.c's; NULL: a block is a workgroup */
 } NvptxThreads;
 static inline NvptxThreads *threads_of(const Emit *e) { return e->own; }
