@@ -3,7 +3,8 @@
  * fate: what becomes of a matrix type on the target. It stays where the target lists its shape; it
  * becomes tiles of a listed one where these divide it; else, or where a multiply-add that it takes
  * part in is not listed, it becomes an array of elements, and with it whatever it is multiplied by
- * or added to. One tile a type: where multiply-adds want different ones, their types become arrays.
+ * or added to; and so does a type of fp8 that there is other arithmetic with, which targets lack.
+ * One tile a type: where multiply-adds want different ones, their types become arrays.
  */
 #include "lower/internal.h"
 
@@ -127,12 +128,31 @@ static void decide_alone(Deciding *d, const SpvType *t)
     decide(d, t, f);
 }
 
+static bool is_arithmetic(uint16_t op)
+{
+    static const uint16_t ops[] = { SpvOpFNegate, SpvOpFAdd, SpvOpFSub,
+                                    SpvOpFMul,    SpvOpFDiv, SpvOpMatrixTimesScalar };
+    for (uint32_t k = 0; k < COUNT_OF(ops); k++)
+        if (ops[k] == op)
+            return true;
+    return false;
+}
+
+static void collect_arithmetic(Deciding *d, const SpvInst *i)
+{
+    const SpvType *t = is_arithmetic(i->op) ? spv_type(d->l->m, i->type) : NULL;
+    if (t && t->kind == SPV_COOPMAT &&
+        (t->element->format == SPV_E4M3 || t->element->format == SPV_E5M2))
+        d->l->fates[t->id].kind = FATE_ARRAY;
+}
+
 static void collect(Deciding *d)
 {
     Lower *l = d->l;
     for (SpvFunction *f = l->m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
+                collect_arithmetic(d, i);
                 if (i->op != SpvOpCooperativeMatrixMulAddKHR)
                     continue;
                 Product p = { .inst = i, .t[3] = spv_type(l->m, i->type) };
