@@ -84,7 +84,7 @@ typedef struct Cuda {
     const char *isa;
     int shared_bytes; /* that a block can have */
     int multiprocessors;
-    char said[48];    /* the driver's version */
+    char said[48]; /* the driver's version */
     HeddleMatrixShape *shapes;
     atomic_bool lost;     /* a kernel's fault has ended the context */
     pthread_mutex_t lock; /* of all below */

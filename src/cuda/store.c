@@ -123,8 +123,7 @@ static bool are_sizes(const uint32_t n[3])
 static bool is_sound(const NvptxKernel *code)
 {
     return are_sizes(code->local_size) && are_sizes(code->fused) && code->column_axis < 3 &&
-           code->subgroup_size &&
-           code->push_bytes <= NVPTX_PARAMETER_BYTES &&
+           code->subgroup_size && code->push_bytes <= NVPTX_PARAMETER_BYTES &&
            code->parameter_bytes == sizeof(NvptxEnv) + align_up(code->push_bytes, 16) &&
            code->parameter_bytes <= NVPTX_PARAMETER_BYTES;
 }
