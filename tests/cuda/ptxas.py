@@ -33,7 +33,7 @@ VARIANTS = {
 }
 # Errors of kernels that are not for this device, or not to be compiled as they are.
 NOT_FOR_IT = re.compile(r"image|sampl|printf|needs? a definition|undeclared identifier|"
-                        r"no compute entry point|syntax error|is not supported on cuda|#error|"
+                        r"no compute entry point|several entry points|syntax error|is not supported on cuda|#error|"
                         r"subgroups of|glslang|no such field")
 
 
