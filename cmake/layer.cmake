@@ -40,9 +40,15 @@ configure_file(cmake/heddle_layer.json.in "${PROJECT_BINARY_DIR}/test/explicit_l
 install(TARGETS heddle_layer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES "${PROJECT_BINARY_DIR}/install/heddle_layer.json" DESTINATION ${layer_dir})
 
-if(BUILD_TESTING AND TARGET heddle_vulkan AND TARGET test_vulkan_misuse AND NOT HEDDLE_SANITIZE)
+if(BUILD_TESTING AND TARGET heddle_vulkan AND NOT HEDDLE_SANITIZE)
+    heddle_test(test_layer "${PROJECT_SOURCE_DIR}/tests/layer/layer.c" heddle_static
+        ${CMAKE_DL_LIBS})
+    add_dependencies(test_layer heddle_vulkan heddle_layer)
+    target_include_directories(test_layer SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
+    target_compile_definitions(test_layer PRIVATE
+        "HEDDLE_SHARE=\"${PROJECT_BINARY_DIR}/share\"" "HEDDLE_VULKAN_DRIVER=\"\"")
     add_test(NAME layer_loader COMMAND sh "${PROJECT_SOURCE_DIR}/tests/layer/run.sh"
         "${PROJECT_BINARY_DIR}" $<TARGET_FILE:test_vulkan_misuse>
         $<TARGET_FILE:test_vulkan_dispatch> $<TARGET_FILE:test_vulkan_descriptors>
-        $<TARGET_FILE:test_vulkan_sync>)
+        $<TARGET_FILE:test_vulkan_sync> $<TARGET_FILE:test_layer>)
 endif()

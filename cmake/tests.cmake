@@ -6,7 +6,7 @@ find_package(Python3 COMPONENTS Interpreter)
 find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_BINDIR}")
 
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
-list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|lower|vulkan)/")
+list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|layer|lower|vulkan)/")
 if(NOT TARGET heddle_vulkan)
     list(FILTER tests EXCLUDE REGEX "/tests/device/vulkan.c$")
 endif()
