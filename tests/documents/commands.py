@@ -104,8 +104,8 @@ def run(words, folder):
         with open(os.path.join(folder, out), "w", encoding="utf-8") as f:
             f.write(p.stdout)
     no_gpu = "cuda" in words and not os.path.exists("/dev/nvidiactl") and "--emit" not in words
-    if no_gpu:
-        return "" if p.returncode and "cuda" in p.stdout.lower() else "says nothing of a GPU"
+    if no_gpu and p.returncode:
+        return "" if "cuda" in p.stdout.lower() else "says nothing of a GPU"
     return p.stdout[-1500:] + "(status %d)" % p.returncode if p.returncode else ""
 
 
