@@ -74,7 +74,7 @@ static bool build_step(Contender *c, const Problem *p, uint32_t step, bool no_ro
         defines[n++] = (HeddleDefine){ "PHASE", phase };
     HeddleLog *log = heddle_log_new(NULL, NULL);
     HeddleModuleOptions o = { .defines = defines, .n_defines = n };
-    HeddleKernelOptions k = { .no_robust = no_robust };
+    HeddleKernelOptions k = { .struct_size = sizeof k, .no_robust = no_robust };
     HeddleModule *m = NULL;
     char path[512];
     snprintf(path, sizeof path, "%s/%s", HEDDLE_SOURCE_DIR, p->file);

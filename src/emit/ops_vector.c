@@ -105,9 +105,12 @@ void ops_integer_dot(Emit *e, const SpvInst *i)
 
 /* ---- linear algebra -------------------------------------------------------------------------- */
 
+/* Cooperative matrices may be of integers, also when they are emitted as arrays. */
 static LV times_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
+    if (LLVMGetTypeKind(ir_element_of(v[0])) == LLVMIntegerTypeKind)
+        return LLVMBuildMul(e->b, v[0], v[1], "");
     return ops_float(e, i, LLVMFMul, v[0], v[1]);
 }
 

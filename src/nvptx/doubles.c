@@ -5,6 +5,7 @@
  */
 #include "nvptx/internal.h"
 #include "llvm/arith.h"
+#include "llvm/ir.h"
 
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
@@ -23,6 +24,7 @@ typedef enum Repair {
     REPAIR_NONE,
     REPAIR_BY_DOUBLE,         /* it loses results that are denormal */
     REPAIR_NEGATIVE_INFINITY, /* which has infinity (C, F.10.5.3), not itself */
+    REPAIR_ZERO,              /* which has infinity of its own sign (C, F.10.5.4) */
 } Repair;
 
 static const struct {
@@ -32,6 +34,8 @@ static const struct {
     { "erfcf", REPAIR_BY_DOUBLE },
     { "lgamma", REPAIR_NEGATIVE_INFINITY },
     { "lgammaf", REPAIR_NEGATIVE_INFINITY },
+    { "tgamma", REPAIR_ZERO },
+    { "tgammaf", REPAIR_ZERO },
 };
 
 static Repair repair_of(LLVMValueRef f)
@@ -71,11 +75,23 @@ static LLVMValueRef repaired_argument(LLVMBuilderRef b, Repair repair, LLVMValue
     LLVMTypeRef t = LLVMTypeOf(x);
     if (repair == REPAIR_BY_DOUBLE)
         return LLVMBuildFPExt(b, x, LLVMDoubleTypeInContext(LLVMGetTypeContext(t)), "");
-    if (repair == REPAIR_NONE)
+    if (repair != REPAIR_NEGATIVE_INFINITY)
         return x;
     LLVMValueRef infinity = LLVMConstReal(t, INFINITY);
     LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstReal(t, -INFINITY), "");
     return LLVMBuildSelect(b, is, infinity, x, "");
+}
+
+static LLVMValueRef repaired_result(LLVMBuilderRef b, Repair repair, LLVMValueRef x, LLVMValueRef y,
+                                    LLVMTypeRef t)
+{
+    if (repair == REPAIR_BY_DOUBLE)
+        return LLVMBuildFPTrunc(b, y, t, "");
+    if (repair != REPAIR_ZERO)
+        return y;
+    LLVMValueRef infinity = ir_binary(b, "llvm.copysign", LLVMConstReal(t, INFINITY), x);
+    LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstNull(t), "");
+    return LLVMBuildSelect(b, is, infinity, y, "");
 }
 
 static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
@@ -88,9 +104,8 @@ static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
     for (unsigned k = 0; k < LLVMCountParams(f); k++)
         x[k] = repaired_argument(b, repair, x[k]);
     y = LLVMBuildCall2(b, LLVMGlobalGetValueType(by), by, x, LLVMCountParams(f), "");
-    if (repair == REPAIR_BY_DOUBLE)
-        y = LLVMBuildFPTrunc(b, y, LLVMGetReturnType(LLVMGlobalGetValueType(f)), "");
-    LLVMBuildRet(b, y);
+    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
+    LLVMBuildRet(b, repaired_result(b, repair, x[0], y, result));
     LLVMDisposeBuilder(b);
     LLVMSetLinkage(f, LLVMInternalLinkage);
 }

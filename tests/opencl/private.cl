@@ -24,6 +24,9 @@
 // LANES-NOT: gather
 // LANES: }
 
+/* Others may fuse other products with sums. */
+#pragma OPENCL FP_CONTRACT OFF
+
 kernel void tile(global const float *a, global float *o, int n)
 {
     float acc[8][8], x[8], y[8];
