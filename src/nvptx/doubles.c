@@ -19,33 +19,32 @@ static bool is_missing(LLVMValueRef f)
     return LLVMIsDeclaration(f) && !LLVMGetIntrinsicID(f) && LLVMGetFirstUse(f);
 }
 
-/* Functions of C that libclc's are not quite. */
-typedef enum Repair {
-    REPAIR_NONE,
-    REPAIR_BY_DOUBLE,         /* it loses results that are denormal */
-    REPAIR_NEGATIVE_INFINITY, /* which has infinity (C, F.10.5.3), not itself */
-    REPAIR_ZERO,              /* which has infinity of its own sign (C, F.10.5.4) */
-} Repair;
+/* Functions of C that libclc's are not quite: bits. */
+enum {
+    REPAIR_BY_DOUBLE = 1,         /* it loses results that are denormal, or is off by too much */
+    REPAIR_NEGATIVE_INFINITY = 2, /* which has infinity (C, F.10.5.3), not itself */
+    REPAIR_ZERO = 4,              /* which has infinity of its own sign (C, F.10.5.4) */
+};
 
 static const struct {
     const char *name;
-    Repair repair;
+    uint32_t repair;
 } repairs[] = {
     { "erfcf", REPAIR_BY_DOUBLE },
     { "lgamma", REPAIR_NEGATIVE_INFINITY },
     { "lgammaf", REPAIR_NEGATIVE_INFINITY },
     { "tgamma", REPAIR_ZERO },
-    { "tgammaf", REPAIR_ZERO },
+    { "tgammaf", REPAIR_BY_DOUBLE | REPAIR_ZERO },
 };
 
-static Repair repair_of(LLVMValueRef f)
+static uint32_t repair_of(LLVMValueRef f)
 {
     size_t size;
     const char *name = LLVMGetValueName2(f, &size);
     for (uint32_t k = 0; k < COUNT_OF(repairs); k++)
         if (!strcmp(repairs[k].name, name))
             return repairs[k].repair;
-    return REPAIR_NONE;
+    return 0;
 }
 
 /* "pow" of two doubles is _Z3powdd there, "powf" _Z3powff (Itanium C++ ABI, 5.1.2). */
@@ -59,7 +58,7 @@ static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
     bool single = LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
     if (single)
         size--; /* C's f */
-    if (repair_of(f) == REPAIR_BY_DOUBLE) {
+    if (repair_of(f) & REPAIR_BY_DOUBLE) {
         LLVMTypeRef d = LLVMDoubleTypeInContext(LLVMGetModuleContext(m));
         type = LLVMFunctionType(d, (LLVMTypeRef[]){ d, d, d }, n, false);
         single = false;
@@ -70,34 +69,35 @@ static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
     return found ? found : LLVMAddFunction(m, mangled, type);
 }
 
-static LLVMValueRef repaired_argument(LLVMBuilderRef b, Repair repair, LLVMValueRef x)
+static LLVMValueRef repaired_argument(LLVMBuilderRef b, uint32_t repair, LLVMValueRef x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    if (repair == REPAIR_BY_DOUBLE)
+    if (repair & REPAIR_BY_DOUBLE)
         return LLVMBuildFPExt(b, x, LLVMDoubleTypeInContext(LLVMGetTypeContext(t)), "");
-    if (repair != REPAIR_NEGATIVE_INFINITY)
+    if (!(repair & REPAIR_NEGATIVE_INFINITY))
         return x;
     LLVMValueRef infinity = LLVMConstReal(t, INFINITY);
     LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstReal(t, -INFINITY), "");
     return LLVMBuildSelect(b, is, infinity, x, "");
 }
 
-static LLVMValueRef repaired_result(LLVMBuilderRef b, Repair repair, LLVMValueRef x, LLVMValueRef y,
-                                    LLVMTypeRef t)
+/* What the function gives, y, as one of type t. */
+static LLVMValueRef repaired_result(LLVMBuilderRef b, uint32_t repair, LLVMValueRef x,
+                                    LLVMValueRef y, LLVMTypeRef t)
 {
-    if (repair == REPAIR_BY_DOUBLE)
-        return LLVMBuildFPTrunc(b, y, t, "");
-    if (repair != REPAIR_ZERO)
-        return y;
-    LLVMValueRef infinity = ir_binary(b, "llvm.copysign", LLVMConstReal(t, INFINITY), x);
-    LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstNull(t), "");
-    return LLVMBuildSelect(b, is, infinity, y, "");
+    LLVMTypeRef of_x = LLVMTypeOf(x);
+    if (repair & REPAIR_ZERO) {
+        LLVMValueRef infinity = ir_binary(b, "llvm.copysign", LLVMConstReal(of_x, INFINITY), x);
+        LLVMValueRef is = LLVMBuildFCmp(b, LLVMRealOEQ, x, LLVMConstNull(of_x), "");
+        y = LLVMBuildSelect(b, is, infinity, y, "");
+    }
+    return repair & REPAIR_BY_DOUBLE ? LLVMBuildFPTrunc(b, y, t, "") : y;
 }
 
 static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
 {
     LLVMValueRef x[3], y;
-    Repair repair = repair_of(f);
+    uint32_t repair = repair_of(f);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(cx);
     LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(cx, f, ""));
     LLVMGetParams(f, x);
