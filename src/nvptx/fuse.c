@@ -20,6 +20,7 @@ typedef struct Finder {
     SpvBlock *before, *header;
     NvptxFusion *f;
     PassIdWords ids;
+    uint32_t looked_at; /* instructions, by what looks through expressions, which may be large */
     VEC(SpvId) grid[2]; /* by line of A and of B, and in it k: the loads */
 } Finder;
 
@@ -146,6 +147,13 @@ static bool find_counter(Finder *s, uint64_t *step)
            spv_constant(s->m, spv_operand(next, other), step) && *step && *step < 1 << 16;
 }
 
+enum { MOST_DEEP = 32, MOST_LOOKED_AT = 1 << 14 };
+
+static bool is_too_much(Finder *s, uint32_t depth)
+{
+    return depth > MOST_DEEP || ++s->looked_at > MOST_LOOKED_AT;
+}
+
 /* How often a value in the loop moves with the counter: 0: not at all, 1: evenly; 2: otherwise. */
 static uint32_t degree(Finder *s, SpvId id, uint32_t depth)
 {
@@ -154,7 +162,7 @@ static uint32_t degree(Finder *s, SpvId id, uint32_t depth)
         return 0;
     if (i == s->f->counter)
         return 1;
-    if (i->op == SpvOpPhi || !is_quiet(s, i) || depth > 32)
+    if (i->op == SpvOpPhi || !is_quiet(s, i) || is_too_much(s, depth))
         return 2;
     edit_ids(i, &s->ids);
     uint32_t n = s->ids.n, of[4] = { 0 }, most = 0;
@@ -313,7 +321,7 @@ static uint32_t axes_of(Finder *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     uint64_t axis = 0;
-    if (!i || depth > 32)
+    if (!i || is_too_much(s, depth))
         return 0;
     if (i->op == SpvOpVariable) {
         uint32_t n;

@@ -154,9 +154,10 @@ TEST(its_faults_are_told_by_buffers)
     HeddleBinding small = { .set = 1, .binding = 2, .buffer = b, .size = 4 };
     HeddleDispatch d = dispatch_to(&small, 1);
     CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_ERROR_RUN);
-    CHECK_EQ_U64(heddle_log_count(f.log), 2);
+    CHECK_EQ_U64(heddle_log_count(f.log), 3);
     CHECK_CONTAINS(heddle_log_get(f.log, 0)->text, "no room for the count");
     CHECK_CONTAINS(heddle_log_get(f.log, 1)->text, "byte 4 of set 1, binding 2");
+    CHECK_CONTAINS(heddle_log_get(f.log, 2)->text, "run with --check");
     heddle_log_clear(f.log);
     CHECK(heddle_queue_submit(q, f.kernel, &d, NULL, f.log) == HEDDLE_OK);
     small.size = 0;

@@ -32,15 +32,12 @@ static const DeviceOps counter_ops;
 
 static const uint32_t counter_sizes[] = { 4, 8 };
 static uint32_t counter_count(void) { return 2; }
-
 static HeddleResult counter_open(const DeviceOptions *o, DeviceBase **out, DiagSink *sink)
 {
     Counter *c = calloc(1, sizeof *c);
     *out = (DeviceBase *)c;
-    if (!c) {
-        diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
-        return HEDDLE_ERROR_MEMORY;
-    }
+    if (!c)
+        return diag(sink, DIAG_ERROR, NULL, NULL, "out of memory"), HEDDLE_ERROR_MEMORY;
     pthread_mutex_init(&c->lock, NULL);
     c->last = &c->first;
     c->base.ops = &counter_ops;
