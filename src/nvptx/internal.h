@@ -23,6 +23,12 @@ LV threads_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of
 LV threads_register(Emit *e, const char *name); /* a special register: "tid.x"; i32 */
 /* A call of an intrinsic that is not overloaded, of that type, declared here where need be. */
 LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
+/* PTX that a whole warp runs together, with LLVM's constraints. */
+typedef struct NvptxAsm {
+    const char *text, *constraints;
+    bool has_effects;
+} NvptxAsm;
+LV threads_asm(Emit *e, const NvptxAsm *code, LT result, LV *args, unsigned n);
 
 /* builtin.c */
 bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);

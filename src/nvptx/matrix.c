@@ -162,15 +162,8 @@ static void from_words(Emit *e, const LV *words, uint32_t n, LT element, LV *lea
 /* An 8 x 8 matrix of 16 bits over the warp, transposed. */
 static LV turn(Emit *e, LV word)
 {
-    static const char text[] = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;";
-    LT type = LLVMFunctionType(e->i32, &e->i32, 1, 0);
-    LV asm_ = LLVMGetInlineAsm(type, text, sizeof text - 1, "=r,r", 4, false, false,
-                               LLVMInlineAsmDialectATT, false);
-    LV call = LLVMBuildCall2(e->b, type, asm_, &word, 1, "");
-    unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
-    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(e->cx, convergent, 0));
-    return call;
+    static const NvptxAsm code = { "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", false };
+    return threads_asm(e, &code, e->i32, &word, 1);
 }
 
 /* Bytes of low and high by number, the first in the selector's lowest digit. */

@@ -80,18 +80,8 @@ static LV equal(const Stager *s, LV x, LV y) { return LLVMBuildICmp(s->e->b, LLV
 static LV call_asm(const Stager *s, const char *text, const char *constraints, LT result, LV *args,
                    unsigned n)
 {
-    Emit *e = s->e;
-    LT types[MOST_REGISTERS + 8];
-    for (unsigned k = 0; k < n; k++)
-        types[k] = LLVMTypeOf(args[k]);
-    LT type = LLVMFunctionType(result, types, n, 0);
-    LV code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true,
-                               false, LLVMInlineAsmDialectATT, false);
-    LV call = LLVMBuildCall2(e->b, type, code, args, n, "");
-    unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
-    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(e->cx, convergent, 0));
-    return call;
+    NvptxAsm code = { text, constraints, .has_effects = true };
+    return threads_asm(s->e, &code, result, args, n);
 }
 
 static void call(const Stager *s, const char *name, LV *args, unsigned n)
@@ -221,7 +211,8 @@ static LV has_stages(const Stager *s)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* The address of 16 bytes of line `line` of a panel by k: `byte` / 16 of its stage. */
+/* The address of 16 bytes in the first stage: of line `inner` of a tile, which is `chunk` * 16
+ * bytes in. */
 static LV chunk_at(const Stager *s, const Panel *p, LV tile, LV k_tile, LV inner, LV chunk)
 {
     uint32_t chain = s->f->chain;
