@@ -257,14 +257,16 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     memcpy(d.global_offset, x->global_offset, sizeof d.global_offset);
     DeviceRegion part;
     bool good = true;
-    x->start_ns = clock_ns();
+    if (!x->untimed)
+        x->start_ns = clock_ns();
     for (uint32_t n = 0; good && device_region(x, &n, &part);) {
         memcpy(d.groups, part.groups, sizeof d.groups);
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, part.local_size, sizeof d.local_size);
         good = cpu_dispatch(c->workers, &d, sink);
     }
-    x->end_ns = clock_ns();
+    if (!x->untimed)
+        x->end_ns = clock_ns();
     memcpy(x->stats, d.stats, sizeof x->stats);
     x->fault = d.fault;
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;

@@ -188,6 +188,7 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
                             .slots = x->slots,
                             .counts = x->counts,
                             .push = s->push,
+                            .untimed = true,
                             .budget = x->device->instance->config.budget };
     memcpy(r.x.groups, groups, sizeof r.x.groups);
     memcpy(r.x.base_group, base, sizeof r.x.base_group);
