@@ -191,14 +191,16 @@ static HeddleResult open_cuda(const DeviceOptions *o, DeviceBase **out, DiagSink
 static bool matrix_position(const DeviceBase *d, const HeddleMatrixLayout *m, uint32_t lane,
                             uint32_t element, uint32_t *row, uint32_t *column)
 {
-    uint32_t W = m->subgroup_size, tile = element / 8, number = element * W + lane;
+    uint32_t W = m->subgroup_size, size = lower_tile(m->rows, m->columns);
+    uint32_t number = element * W + lane;
     (void)d;
-    if (W == NVPTX_WARP && m->rows % 16 == 0 && m->columns % 16 == 0) {
-        uint32_t across = m->columns / 16, g = lane / 4, h = element / 4 % 2;
-        if (lane >= W || tile >= m->rows / 16 * across)
+    if (W == NVPTX_WARP && size) {
+        uint32_t each = size * size / NVPTX_WARP, tile = element / each, e = element % each;
+        uint32_t across = m->columns / size, g = lane / 4, t = lane % 4;
+        if (lane >= W || tile >= m->rows / size * across)
             return false;
-        *row = tile / across * 16 + 4 * (g / 2) + 2 * h + g % 2;
-        *column = tile % across * 16 + 4 * (lane % 4) + element % 4;
+        *row = tile / across * size + (size == 8 ? g : 4 * (g / 2) + 2 * (e / 4) + g % 2);
+        *column = tile % across * size + each / (size / 8) * t + e % (each / (size / 8));
         return true;
     }
     if (lane >= W || number >= m->rows * m->columns)

@@ -124,27 +124,42 @@ bool place_is_even(const Lower *l, const SpvType *matrix)
     return matrix->rows * matrix->cols % place_lanes(l, matrix->scope) == 0;
 }
 
-static bool is_tiled(const Lower *l, const SpvType *matrix)
+/* 0: its elements are dealt one after another. */
+static uint32_t tile_of(const Lower *l, const SpvType *matrix)
 {
-    return l->profile->ownership == PROFILE_TILES && matrix->scope == SpvScopeSubgroup &&
-           l->lanes == 32 && matrix->rows % 16 == 0 && matrix->cols % 16 == 0;
+    bool may = l->profile->ownership == PROFILE_TILES && matrix->scope == SpvScopeSubgroup &&
+               l->lanes == 32;
+    return may ? lower_tile(matrix->rows, matrix->cols) : 0;
+}
+
+/* Row and column in a tile, as PROFILE_TILES says. */
+static void place_in_tile(Lower *l, SpvInst *at, uint32_t size, SpvId lane, SpvId e,
+                          LowerElement *x)
+{
+    if (size == 8) {
+        SpvId pair = build_mul(l, at, build_mod(l, at, lane, 4), build_const(l, 2));
+        x->row = build_div(l, at, lane, 4);
+        x->column = build_add(l, at, pair, build_mod(l, at, e, 2));
+        return;
+    }
+    SpvId four = build_const(l, 4), odd = build_mod(l, at, build_div(l, at, lane, 4), 2);
+    SpvId half = build_mul(l, at, build_mod(l, at, build_div(l, at, e, 4), 2), build_const(l, 2));
+    SpvId row = build_add(l, at, build_mul(l, at, build_div(l, at, lane, 8), four), odd);
+    SpvId column = build_mul(l, at, build_mod(l, at, lane, 4), four);
+    x->row = build_add(l, at, row, half);
+    x->column = build_add(l, at, column, build_mod(l, at, e, 4));
 }
 
 static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
-    SpvId lane = place_lane(l, at, matrix->scope), tile = build_div(l, at, e, 8);
-    SpvId four = build_const(l, 4), sixteen = build_const(l, 16);
-    SpvId odd = build_mod(l, at, build_div(l, at, lane, 4), 2);
-    SpvId half = build_mul(l, at, build_mod(l, at, build_div(l, at, e, 4), 2), build_const(l, 2));
-    SpvId row = build_add(l, at, build_mul(l, at, build_div(l, at, lane, 8), four), odd);
-    SpvId column = build_mul(l, at, build_mod(l, at, lane, 4), four);
-    SpvId line = build_div(l, at, tile, matrix->cols / 16);
+    uint32_t size = tile_of(l, matrix), across = matrix->cols / size;
+    SpvId tile = build_div(l, at, e, size * size / 32), sizes = build_const(l, size);
+    SpvId line = build_div(l, at, tile, across);
     LowerElement x;
-    row = build_add(l, at, row, half);
-    column = build_add(l, at, column, build_mod(l, at, e, 4));
-    x.row = build_add(l, at, row, build_mul(l, at, line, sixteen));
-    tile = build_mul(l, at, build_mod(l, at, tile, matrix->cols / 16), sixteen);
-    x.column = build_add(l, at, column, tile);
+    place_in_tile(l, at, size, place_lane(l, at, matrix->scope), e, &x);
+    x.row = build_add(l, at, x.row, build_mul(l, at, line, sizes));
+    tile = build_mul(l, at, build_mod(l, at, tile, across), sizes);
+    x.column = build_add(l, at, x.column, tile);
     x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
     x.number = build_add(l, at, x.number, x.column);
     return x;
@@ -155,7 +170,7 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
-    if (is_tiled(l, matrix))
+    if (tile_of(l, matrix))
         return tiled_element(l, at, matrix, e);
     SpvId lane = place_lane(l, at, matrix->scope), held = build_const(l, lanes);
     LowerElement x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };

@@ -32,16 +32,21 @@ static bool fail(Compilation *c, const char *what)
 
 /* What is lowered: matrices of other shapes, all else that is done with them, and subgroups of more
  * than a warp. */
-#define SHAPE(a, b, c)                                                                             \
-    { PROFILE_##a, PROFILE_##b, PROFILE_##c, PROFILE_##c, 16, 16, 16, SpvScopeSubgroup, false }
+#define SQUARE(a, b, c, n)                                                                         \
+    { PROFILE_##a, PROFILE_##b, PROFILE_##c, PROFILE_##c, n, n, n, SpvScopeSubgroup, false }
+#define SHAPE(a, b, c) SQUARE(a, b, c, 16)
 static const LowerShape shapes[] = {
-    SHAPE(F16, F16, F32),   SHAPE(F16, F16, F16),   SHAPE(BF16, BF16, F32), SHAPE(S8, S8, S32),
-    SHAPE(S8, U8, S32),     SHAPE(U8, S8, S32),     SHAPE(U8, U8, S32),     SHAPE(U8, U8, U32),
-    SHAPE(S8, S8, U32),     SHAPE(S8, U8, U32),     SHAPE(U8, S8, U32),     SHAPE(E4M3, E4M3, F32),
-    SHAPE(E4M3, E5M2, F32), SHAPE(E5M2, E4M3, F32), SHAPE(E5M2, E5M2, F32), SHAPE(E4M3, E4M3, F16),
-    SHAPE(E4M3, E5M2, F16), SHAPE(E5M2, E4M3, F16), SHAPE(E5M2, E5M2, F16),
+    SHAPE(F16, F16, F32),       SHAPE(F16, F16, F16),     SHAPE(BF16, BF16, F32),
+    SHAPE(S8, S8, S32),         SHAPE(S8, U8, S32),       SHAPE(U8, S8, S32),
+    SHAPE(U8, U8, S32),         SHAPE(U8, U8, U32),       SHAPE(S8, S8, U32),
+    SHAPE(S8, U8, U32),         SHAPE(U8, S8, U32),       SHAPE(E4M3, E4M3, F32),
+    SHAPE(E4M3, E5M2, F32),     SHAPE(E5M2, E4M3, F32),   SHAPE(E5M2, E5M2, F32),
+    SHAPE(E4M3, E4M3, F16),     SHAPE(E4M3, E5M2, F16),   SHAPE(E5M2, E4M3, F16),
+    SHAPE(E5M2, E5M2, F16),     SQUARE(F16, F16, F32, 8), SQUARE(F16, F16, F16, 8),
+    SQUARE(BF16, BF16, F32, 8),
 };
 #undef SHAPE
+#undef SQUARE
 
 static const LowerProfile profile = {
     .name = "cuda",

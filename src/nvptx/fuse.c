@@ -289,8 +289,11 @@ static bool types_fit(Finder *s)
 {
     NvptxFusion *f = s->f;
     uint32_t mask = UINT32_MAX;
+    const SpvType *matrix = spv_type(s->m, f->sums[0]->type);
     f->factor = element_of(s, s->grid[0].data[0]);
-    f->sum = spv_type(s->m, f->sums[0]->type)->element;
+    f->sum = matrix->element;
+    f->tile = matrix->rows;
+    f->held = matrix->rows * matrix->cols / NVPTX_WARP;
     for (uint32_t k = 0; k < s->loop->n_blocks; k++) {
         const SpvBlock *b = s->g->blocks[s->loop->blocks[k]].block;
         for (const SpvInst *i = b->insts.first; i; i = i->next) {
@@ -311,7 +314,8 @@ static bool types_fit(Finder *s)
     bool halves = f->factor->kind == SPV_FLOAT && f->factor->bits == 16 &&
                   f->sum->kind == SPV_FLOAT && f->sum->format == SPV_IEEE &&
                   (f->sum->bits == 32 || (f->sum->bits == 16 && f->factor->format == SPV_IEEE));
-    return halves || (bytes && !(mask & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask));
+    return halves || (bytes && f->tile == 16 &&
+                      !(mask & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask));
 }
 
 /* ---- workgroups ------------------------------------------------------------------------------ */
@@ -364,10 +368,12 @@ static bool find_axes(Finder *s)
         return false;
     f->row_axis = (uint32_t)__builtin_ctz(rows);
     f->column_axis = (uint32_t)__builtin_ctz(columns);
-    f->rows = NVPTX_BLOCK_ROWS / (NVPTX_TILE * f->a.lines);
-    f->columns = NVPTX_BLOCK_COLUMNS / (NVPTX_TILE * f->b.lines);
-    return f->rows * f->columns == NVPTX_BLOCK_WARPS && f->columns % 2 == 0 &&
-           f->rows * f->a.lines * NVPTX_TILE == NVPTX_BLOCK_ROWS;
+    f->rows = NVPTX_BLOCK_ROWS / (f->tile * f->a.lines);
+    f->columns = NVPTX_BLOCK_COLUMNS / (f->tile * f->b.lines);
+    uint32_t warps = f->rows * f->columns;
+    return warps >= 8 && warps <= 32 && is_pow2(warps) && f->columns % 2 == 0 &&
+           f->rows * f->a.lines * f->tile == NVPTX_BLOCK_ROWS &&
+           f->columns * f->b.lines * f->tile == NVPTX_BLOCK_COLUMNS;
 }
 
 /* ---- what is evaluated before the loop ------------------------------------------------------- */
@@ -418,7 +424,7 @@ static SpvId count_stages(Finder *s, uint64_t step, Copies *first)
     NvptxFusion *f = s->f;
     SpvId type = f->counter->type, one = spv_int_constant(s->m, type, 1),
           width = spv_int_constant(s->m, type, step);
-    uint32_t tiles = 128 / (NVPTX_TILE * f->factor->bits / 8), each = tiles / f->chain;
+    uint32_t tiles = 128 / (f->tile * f->factor->bits / 8), each = tiles / f->chain;
     SpvId per = spv_int_constant(s->m, type, each);
     f->bound = copy_value(s, first, f->bound);
     SpvId left = compute(s, SpvOpISub, compute(s, SpvOpISub, f->bound, f->start), one);
@@ -445,8 +451,9 @@ static bool operand_fits(Finder *s, uint32_t operand, NvptxOperand *o)
         o->stride = stride;
     }
     o->by_column = order == SpvCooperativeMatrixLayoutColumnMajorKHR;
-    /* wgmma takes bytes only where k lies along the lines */
-    return s->f->factor->bits == 16 || o->by_column == (operand == 1);
+    /* bytes that do not lie along k are transposed by eight warps */
+    bool along_k = o->by_column == (operand == 1);
+    return s->f->factor->bits == 16 || along_k || s->f->rows * s->f->columns == 8;
 }
 
 static void copy_operand(Finder *s, uint32_t operand, NvptxOperand *o, Copies copies[3])

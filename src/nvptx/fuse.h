@@ -12,13 +12,10 @@
 #include "nvptx/internal.h"
 
 enum {
-    NVPTX_TILE = 16, /* rows and columns of each matrix */
-    NVPTX_HELD = 8,  /* elements of it that a thread holds */
-    /* what a block computes, of 8 warps in 2 warpgroups; where the dispatch has few, half of the
-     * columns, of 4 warps */
+    NVPTX_HELD = 8, /* elements of a matrix that a thread holds, at most */
+    /* what a block computes; where the dispatch has few, half of the columns, of half the warps */
     NVPTX_BLOCK_ROWS = 128,
     NVPTX_BLOCK_COLUMNS = 256,
-    NVPTX_BLOCK_WARPS = 8,
     NVPTX_MOST_TILES = 32, /* loads of an operand in an iteration */
 };
 
@@ -37,6 +34,7 @@ typedef struct NvptxFusion {
     uint32_t before, header; /* Cfg positions: the block that enters the loop, and its first */
     NvptxOperand a, b;
     uint32_t chain;        /* tiles of k in an iteration */
+    uint32_t tile, held;   /* rows and columns of each, elements of it that a thread holds */
     SpvInst *sums[64];     /* phis of the header: by rows */
     const SpvType *factor; /* an element of A and B */
     const SpvType *sum;    /* of C */
@@ -46,7 +44,8 @@ typedef struct NvptxFusion {
     SpvId start, bound, stages, iterations, end; /* end: the counter behind so many iterations */
     bool compares_signed;
     uint32_t row_axis, column_axis; /* of workgroups, by which rows and columns of C go */
-    uint32_t rows, columns;         /* workgroups of the block along those; NvptxEnv has columns */
+    /* workgroups of the block along those, of a warp each: 8, 16 or 32; NvptxEnv has columns */
+    uint32_t rows, columns;
     /* what staged.c makes of it: by sum and element, and the counter */
     LV leaf[64][NVPTX_HELD], count;
 } NvptxFusion;

@@ -82,6 +82,8 @@ LV threads_shuffle(Emit *e, LV mask, LV v, LV lane);
 /* matrix.c: matrices that lower/ left, of 16 x 16 tiles, each an array of 8 elements */
 bool threads_matrices(Emit *e); /* rewrites the types of e->module; false after reporting */
 bool threads_matrix_inst(Emit *e, const SpvInst *i);
+/* Bytes of low and high by number, the first in the selector's lowest digit. */
+LV threads_bytes_of(Emit *e, LV low, LV high, uint32_t selector);
 void threads_load_matrices(Emit *e); /* those that were put off */
 
 /* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */

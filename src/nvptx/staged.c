@@ -2,10 +2,10 @@
  *
  * The products of fused workgroups, 128 x 256 sums a block: all its threads copy panels of A and B
  * to workgroup memory (cp.async), 128 bytes of k a stage and STAGES stages ahead of each other;
- * its two warpgroups multiply them (wgmma), 64 rows each; then the sums go through workgroup memory
- * to the subgroups whose they are. A dispatch too small for that has blocks of half the columns, of
- * one warpgroup for all rows: the kernel has code for both. On an H100, 4096^3 of f16: 430 TFLOP/s
- * by mma.sync with the same staging, more than 600 this way.
+ * its warpgroups multiply them (wgmma), 64 rows and their part of the columns each; then the sums
+ * go through workgroup memory to the subgroups whose they are. A dispatch too small for that has
+ * blocks of half the columns and warps: the kernel has code for both. On an H100, 4096^3 of f16 by
+ * two warpgroups: 430 TFLOP/s by mma.sync with the same staging, more than 600 this way.
  *
  * Robust access costs nothing here: whether all that will be loaded lies inside is known before,
  * and where some does not, the loop does all of the work.
@@ -24,21 +24,22 @@ enum {
     B_BYTES = NVPTX_BLOCK_COLUMNS * LINE,
     STAGE_BYTES = A_BYTES + B_BYTES,
     TABLE = STAGES * STAGE_BYTES, /* where the block's tiles are, 8 bytes each */
-    B_TABLE = TABLE + 8 * NVPTX_MOST_TILES,
-    FACTS = B_TABLE + 8 * 2 * NVPTX_MOST_TILES,
+    B_TABLE = TABLE + 8 * 2 * NVPTX_MOST_TILES,
+    FACTS = B_TABLE + 8 * 4 * NVPTX_MOST_TILES,
     SHARED_BYTES = FACTS + 128,
     MOST_CHUNKS = 8,      /* of a panel, a thread */
+    MOST_TURNED = 2,      /* tiles' columns of a panel of bytes that a warp transposes */
+    QUAD = 4,             /* lines of k that a thread transposes at once */
     MOST_REGISTERS = 128, /* of sums, a thread */
-    ROWS_AT_ONCE = 64,    /* of a wgmma */
+    MOST_HELD = 2 * MOST_TURNED * QUAD * QUAD,
+    ROWS_AT_ONCE = 64, /* of a wgmma */
 };
 
 typedef struct Block {
     uint32_t warps, columns;
     uint32_t products; /* of 64 rows, of each warpgroup */
+    uint32_t parts;    /* of the columns, a warpgroup each */
 } Block;
-
-static const Block large = { NVPTX_BLOCK_WARPS, NVPTX_BLOCK_COLUMNS, 1 },
-                   small = { NVPTX_BLOCK_WARPS / 2, NVPTX_BLOCK_COLUMNS / 2, 2 };
 
 /* An operand, here. */
 typedef struct Panel {
@@ -49,7 +50,8 @@ typedef struct Panel {
     LV address[NVPTX_MOST_TILES], delta, stride; /* i64 */
     LV chunk[MOST_CHUNKS]; /* i64: what this thread copies in the first stage */
     uint32_t n_chunks;
-    LV step; /* bytes from a stage to the next */
+    LV step;      /* bytes from a stage to the next */
+    LV turned_at; /* i32: where the thread's first word goes in the first stage of a turned panel */
 } Panel;
 
 typedef struct Stager {
@@ -58,6 +60,7 @@ typedef struct Stager {
     const Block *block;
     Panel a, b;
     LV tid, warp, columns, row, column; /* i32; the latter of the subgroup in the block */
+    LV row_part, column_part;           /* i32, of the warpgroup */
     LV shared;                          /* its address there, i32 */
     LV mine;                            /* where the thread's chunks go in a panel, i32 */
     uint32_t n_registers;               /* of a wgmma's sums */
@@ -89,6 +92,12 @@ static void call(const Stager *s, const char *name, LV *args, unsigned n)
     threads_call(s->e, name, s->e->void_, args, n);
 }
 
+static LV shared_at(const Stager *s, LV offset, uint32_t constant)
+{
+    LV at = add(s, s->shared, add(s, offset, u32(s, constant)));
+    return LLVMBuildIntToPtr(s->e->b, at, LLVMPointerTypeInContext(s->e->cx, SPACE_SHARED), "");
+}
+
 /* ---- do all subgroups mean the same? --------------------------------------------------------- */
 
 static LV address_of(const Stager *s, const EmitPointer *p)
@@ -103,8 +112,8 @@ static LV address_of(const Stager *s, const EmitPointer *p)
 static LV is_inside(const Stager *s, const Panel *panel, const EmitPointer *p, LV at)
 {
     Emit *e = s->e;
-    LV span = add(s, mul(s, panel->stride, u64(s, NVPTX_TILE - 1)),
-                  u64(s, NVPTX_TILE * s->f->factor->bits / 8));
+    LV span = add(s, mul(s, panel->stride, u64(s, s->f->tile - 1)),
+                  u64(s, s->f->tile * s->f->factor->bits / 8));
     LV offset = LLVMBuildSub(e->b, at, LLVMBuildPtrToInt(e->b, p->base, e->i64, ""), "");
     LV most = LLVMBuildSub(e->b, p->limit, span, "");
     LV fits = LLVMBuildICmp(e->b, LLVMIntULE, span, p->limit, "");
@@ -121,7 +130,7 @@ static LV open_panel(Stager *s, Panel *p)
     LV steps = LLVMBuildSub(e->b, emit_cast_index(e, emit_leaf(e, s->f->iterations, 0), e->i64),
                             u64(s, 1), "");
     LV odd = NULL, fine = NULL;
-    uint32_t each = LINE / (NVPTX_TILE * s->f->factor->bits / 8) / s->f->chain;
+    uint32_t each = LINE / (s->f->tile * s->f->factor->bits / 8) / s->f->chain;
     p->stride = emit_cast_index(e, emit_leaf(e, p->o->stride, 0), e->i64);
     for (uint32_t k = 0; k < p->n; k++) {
         const EmitPointer *q = emit_pointer(e, p->o->first[k]);
@@ -146,8 +155,7 @@ static LV open_panel(Stager *s, Panel *p)
 
 static LV entry(const Stager *s, LV index, uint32_t table)
 {
-    LV at = add(s, s->shared, add(s, LLVMBuildShl(s->e->b, index, u32(s, 3), ""), u32(s, table)));
-    return LLVMBuildIntToPtr(s->e->b, at, LLVMPointerTypeInContext(s->e->cx, SPACE_SHARED), "");
+    return shared_at(s, LLVMBuildShl(s->e->b, index, u32(s, 3), ""), table);
 }
 
 static LV table_read(const Stager *s, LV index, uint32_t table)
@@ -231,25 +239,55 @@ static bool lies_along_k(const Stager *s, const Panel *p)
     return (p == &s->a) != p->o->by_column;
 }
 
+/* wgmma takes bytes only where k lies along the lines of a panel: others are transposed on their
+ * way, through registers. */
+static bool is_turned(const Stager *s, const Panel *p)
+{
+    return s->f->factor->bits == 8 && !lies_along_k(s, p);
+}
+
+static bool is_panel_along_k(const Stager *s, const Panel *p)
+{
+    return lies_along_k(s, p) || is_turned(s, p);
+}
+
 /* Lines that all threads copy at once, 16 bytes each. */
 static uint32_t lines_at_once(const Stager *s) { return s->block->warps * NVPTX_WARP / 8; }
 
+/* A lane has four lines of k, by its number, a warp 16 or 32 columns (of A: rows) of all 128: so
+ * its words of four k go to 32 different banks. */
+static void find_turned_chunks(Stager *s, Panel *p)
+{
+    LV lane = low(s, s->tid, 31), k_tile = shifted(s, lane, 2);
+    LV inner = LLVMBuildShl(s->e->b, low(s, lane, 3), u32(s, 2), "");
+    p->n_chunks = p->lines / s->f->tile / s->block->warps;
+    LV tile = mul(s, s->warp, u32(s, p->n_chunks));
+    for (uint32_t k = 0; k < p->n_chunks; k++)
+        p->chunk[k] = chunk_at(s, p, add(s, tile, u32(s, k)), k_tile, inner, u32(s, 0));
+    LV word = add(s, mul(s, k_tile, u32(s, 16)), inner);
+    p->turned_at = add(s, mul(s, tile, u32(s, s->f->tile * LINE)), word);
+}
+
 static void find_chunks(Stager *s, Panel *p)
 {
-    uint32_t size = s->f->factor->bits / 8, tiles = lines_at_once(s) / NVPTX_TILE;
-    LV line = shifted(s, s->tid, 3), eighth = low(s, s->tid, 7), upper = shifted(s, s->tid, 7);
-    LV inner = low(s, line, NVPTX_TILE - 1);
+    if (is_turned(s, p)) {
+        find_turned_chunks(s, p);
+        return;
+    }
+    uint32_t tile = s->f->tile, in_tile = tile * s->f->factor->bits / 8 / 16;
+    LV eighth = low(s, s->tid, 7), across = LLVMBuildUDiv(s->e->b, eighth, u32(s, in_tile), ""),
+       chunk = low(s, eighth, in_tile - 1);
     p->n_chunks = p->lines / lines_at_once(s);
     for (uint32_t k = 0; k < p->n_chunks; k++) {
+        LV line = add(s, shifted(s, s->tid, 3), u32(s, k * lines_at_once(s)));
+        LV inner = low(s, line, tile - 1);
         if (lies_along_k(s, p)) {
-            LV tile = add(s, upper, u32(s, tiles * k));
-            p->chunk[k] = chunk_at(s, p, tile, LLVMBuildUDiv(s->e->b, eighth, u32(s, size), ""),
-                                   inner, low(s, eighth, size - 1));
+            LV lines = LLVMBuildUDiv(s->e->b, line, u32(s, tile), "");
+            p->chunk[k] = chunk_at(s, p, lines, across, inner, chunk);
         } else {
-            uint32_t each = 64 / lines_at_once(s); /* of a panel of 64 lines */
-            LV tile = add(s, shifted(s, eighth, 1), u32(s, 4 * (k / each)));
-            LV k_tile = add(s, upper, u32(s, tiles * (k % each)));
-            p->chunk[k] = chunk_at(s, p, tile, k_tile, inner, low(s, eighth, 1));
+            LV first = mul(s, shifted(s, line, 6), u32(s, 64 / tile));
+            LV k_tile = LLVMBuildUDiv(s->e->b, low(s, line, 63), u32(s, tile), "");
+            p->chunk[k] = chunk_at(s, p, add(s, first, across), k_tile, inner, chunk);
         }
     }
 }
@@ -257,7 +295,7 @@ static void find_chunks(Stager *s, Panel *p)
 /* Of the stage that is so many bytes behind the first, to `to`. */
 static void copy_panel(const Stager *s, const Panel *p, LV moved, LV to)
 {
-    for (uint32_t k = 0; k < p->n_chunks; k++) {
+    for (uint32_t k = 0; k < p->n_chunks && !is_turned(s, p); k++) {
         char text[96];
         LV args[2] = { to, add(s, p->chunk[k], moved) };
         snprintf(text, sizeof text, "cp.async.cg.shared.global [$0+%u], [$1], 16;",
@@ -273,6 +311,76 @@ static void copy_stage(const Stager *s, LV slot, LV moved_a, LV moved_b)
     copy_panel(s, &s->b, moved_b, to);
 }
 
+/* ---- panels of bytes, transposed ------------------------------------------------------------- */
+
+/* What the thread has of a stage: of each tile four lines, 16 bytes each. */
+static void hold_panel(const Stager *s, const Panel *p, LV moved, LV *held)
+{
+    Emit *e = s->e;
+    LT four = LLVMVectorType(e->i32, QUAD), global = LLVMPointerTypeInContext(e->cx, SPACE_GLOBAL);
+    for (uint32_t k = 0; k < p->n_chunks; k++)
+        for (uint32_t line = 0; line < QUAD; line++) {
+            LV at = add(s, p->chunk[k], add(s, moved, mul(s, p->stride, u64(s, line))));
+            LV v = ir_load(e->b, four, LLVMBuildIntToPtr(e->b, at, global, ""), 16);
+            for (uint32_t w = 0; w < QUAD; w++)
+                *held++ = LLVMBuildExtractElement(e->b, v, u32(s, w), "");
+        }
+}
+
+/* Four words of four bytes, as a matrix of bytes, transposed. */
+static void turn_quad(const Stager *s, const LV in[QUAD], LV out[QUAD])
+{
+    static const uint32_t pairs[2] = { 0x5140, 0x7362 }, halves[2] = { 0x5410, 0x7632 };
+    for (uint32_t p = 0; p < 2; p++) {
+        LV first = threads_bytes_of(s->e, in[0], in[1], pairs[p]),
+           second = threads_bytes_of(s->e, in[2], in[3], pairs[p]);
+        for (uint32_t h = 0; h < 2; h++)
+            out[2 * p + h] = threads_bytes_of(s->e, first, second, halves[h]);
+    }
+}
+
+/* Words of four k to the lines of their columns, whose chunks of 16 bytes lie as wgmma's swizzle
+ * permutes them. */
+static void put_panel(const Stager *s, const Panel *p, LV slot, const LV *held)
+{
+    LV base = add(s, p->turned_at, mul(s, slot, u32(s, STAGE_BYTES)));
+    for (uint32_t k = 0; k < p->n_chunks; k++, held += QUAD * QUAD)
+        for (uint32_t w = 0; w < QUAD; w++) {
+            LV in[QUAD], out[QUAD];
+            for (uint32_t line = 0; line < QUAD; line++)
+                in[line] = held[QUAD * line + w];
+            turn_quad(s, in, out);
+            for (uint32_t c = 0; c < QUAD; c++) {
+                uint32_t line = QUAD * w + c;
+                LV at = LLVMBuildXor(s->e->b, base, u32(s, 16 * (line & 7)), "");
+                ir_store(s->e->b, out[c], shared_at(s, at, p->at + (s->f->tile * k + line) * LINE),
+                         4);
+            }
+        }
+}
+
+/* Words of a panel that a thread holds from one stage to the next. */
+static uint32_t n_held(const Stager *s, const Panel *p)
+{
+    return is_turned(s, p) ? p->n_chunks * QUAD * QUAD : 0;
+}
+
+static void hold_stage(const Stager *s, LV moved_a, LV moved_b, LV *held)
+{
+    if (is_turned(s, &s->a))
+        hold_panel(s, &s->a, moved_a, held);
+    if (is_turned(s, &s->b))
+        hold_panel(s, &s->b, moved_b, held + n_held(s, &s->a));
+}
+
+static void put_stage(const Stager *s, LV slot, const LV *held)
+{
+    if (is_turned(s, &s->a))
+        put_panel(s, &s->a, slot, held);
+    if (is_turned(s, &s->b))
+        put_panel(s, &s->b, slot, held + n_held(s, &s->a));
+}
+
 static void copies_end(const Stager *s) { call(s, "llvm.nvvm.cp.async.commit.group", NULL, 0); }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -281,11 +389,14 @@ static void copies_end(const Stager *s) { call(s, "llvm.nvvm.cp.async.commit.gro
  * groups of eight lines, and, where lines are of k, a panel of 64 lines to the next 64 columns. */
 static LV descriptor(const Stager *s, const Panel *p, LV at)
 {
-    uint64_t next = lies_along_k(s, p) ? 1 : 64 * LINE / 16;
+    uint64_t next = is_panel_along_k(s, p) ? 1 : 64 * LINE / 16;
     LV start = widened(s, low(s, shifted(s, at, 4), 0x3fff));
     return LLVMBuildOr(s->e->b, start,
                        u64(s, (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | next << 16), "");
 }
+
+/* Columns of a wgmma. */
+static uint32_t width_of(const Stager *s) { return s->block->columns / s->block->parts; }
 
 static const char *type_names(const NvptxFusion *f)
 {
@@ -306,13 +417,13 @@ static void product_text(const Stager *s, char *text, size_t size, char *constra
     text += snprintf(text, size, "{ .reg .pred p; setp.ne.b32 p, 1, 0; ");
     for (uint32_t k = 0; k < 4; k++) {
         text += snprintf(text, (size_t)(end - text), "wgmma.mma_async.sync.aligned.m64n%u%s {",
-                         s->block->columns, type_names(s->f));
+                         width_of(s), type_names(s->f));
         for (uint32_t r = 0; r < n; r++)
             text += snprintf(text, (size_t)(end - text), "%s$%u", r ? ", " : "", r);
         text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p", 2 * n + k, 2 * n + 4 + k);
         if (s->f->factor->bits == 16) /* neither negated, and how the lines lie */
-            text += snprintf(text, (size_t)(end - text), ", 1, 1, %d, %d", !lies_along_k(s, &s->a),
-                             !lies_along_k(s, &s->b));
+            text += snprintf(text, (size_t)(end - text), ", 1, 1, %d, %d",
+                             !is_panel_along_k(s, &s->a), !is_panel_along_k(s, &s->b));
         text += snprintf(text, (size_t)(end - text), "; ");
     }
     snprintf(text, (size_t)(end - text), "}");
@@ -337,8 +448,8 @@ static void multiply_rows(const Stager *s, LV a, LV b, LV *sum)
         types[k] = s->reg;
     }
     for (uint32_t k = 0; k < 4; k++) { /* 32 bytes along a line, or 16 lines */
-        args[n + k] = add(s, a, u64(s, k * (lies_along_k(s, &s->a) ? 2 : 128)));
-        args[n + 4 + k] = add(s, b, u64(s, k * (lies_along_k(s, &s->b) ? 2 : 128)));
+        args[n + k] = add(s, a, u64(s, k * (is_panel_along_k(s, &s->a) ? 2 : 128)));
+        args[n + 4 + k] = add(s, b, u64(s, k * (is_panel_along_k(s, &s->b) ? 2 : 128)));
     }
     product_text(s, text, TEXT, constraints);
     LV r = call_asm(s, text, constraints, LLVMStructTypeInContext(e->cx, types, n, 0), args, n + 8);
@@ -349,8 +460,9 @@ static void multiply_rows(const Stager *s, LV a, LV b, LV *sum)
 static void multiply_stage(const Stager *s, LV slot, LV *sum)
 {
     LV at = add(s, s->shared, mul(s, slot, u32(s, STAGE_BYTES)));
-    LV own = mul(s, shifted(s, s->tid, 7), u32(s, ROWS_AT_ONCE * LINE));
-    LV b = descriptor(s, &s->b, add(s, at, u32(s, A_BYTES)));
+    LV own = mul(s, s->row_part, u32(s, ROWS_AT_ONCE * LINE));
+    LV columns = add(s, mul(s, s->column_part, u32(s, width_of(s) * LINE)), u32(s, A_BYTES));
+    LV b = descriptor(s, &s->b, add(s, at, columns));
     call(s, "llvm.nvvm.wgmma.fence.sync.aligned", NULL, 0);
     for (uint32_t k = 0; k < s->block->products; k++) {
         LV a = descriptor(s, &s->a, add(s, add(s, at, own), u32(s, k * ROWS_AT_ONCE * LINE)));
@@ -376,9 +488,11 @@ static void wait_for_copies(const Stager *s)
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 typedef struct Turn {
-    LV number, slot, moved_a, moved_b; /* of the copies that it starts: how far in A and B */
-    LV sum[MOST_REGISTERS];
+    LV number, slot, moved_a, moved_b;   /* of the copies that it starts: how far in A and B */
+    LV kept[MOST_REGISTERS + MOST_HELD]; /* sums, and what is held of the stage behind this one */
 } Turn;
+
+static uint32_t n_sums(const Stager *s) { return s->block->products * s->n_registers; }
 
 static LV is_less(const Stager *s, LV x, LV y)
 {
@@ -404,12 +518,40 @@ static void start_copies(const Stager *s, LV stages, Turn *t)
     }
 }
 
+/* The next stage's bytes are put while this one is multiplied, then those of the one behind it
+ * loaded; where there is none, others that are there. */
+static void turn_panels(const Stager *s, LV stages, Turn *t)
+{
+    LV *held = t->kept + n_sums(s), moved[2] = { t->moved_a, t->moved_b };
+    if (!n_held(s, &s->a) && !n_held(s, &s->b))
+        return;
+    put_stage(s, wrapped(s, add(s, t->slot, u32(s, 1))), held);
+    LV there = is_less(s, add(s, t->number, u32(s, 2)), stages);
+    for (uint32_t o = 0; o < 2; o++) {
+        LV back = mul(s, (o ? &s->b : &s->a)->step, u64(s, STAGES - 3));
+        moved[o] = LLVMBuildSelect(s->e->b, there, LLVMBuildSub(s->e->b, moved[o], back, ""),
+                                   u64(s, 0), "");
+    }
+    hold_stage(s, moved[0], moved[1], held);
+}
+
+/* The first stage of turned panels is put, the second held. */
+static void start_turning(const Stager *s, LV stages, Turn *t)
+{
+    LV *held = t->kept + n_sums(s), there = is_less(s, u32(s, 1), stages);
+    hold_stage(s, u64(s, 0), u64(s, 0), held);
+    put_stage(s, u32(s, 0), held);
+    hold_stage(s, LLVMBuildSelect(s->e->b, there, s->a.step, u64(s, 0), ""),
+               LLVMBuildSelect(s->e->b, there, s->b.step, u64(s, 0), ""), held);
+}
+
 /* One stage is multiplied while the ones behind it are copied; the slot of the one before, whose
  * products are finished, takes the next. */
 static void emit_turn(const Stager *s, LV stages, Turn *t)
 {
     wait_for_copies(s);
-    multiply_stage(s, t->slot, t->sum);
+    multiply_stage(s, t->slot, t->kept);
+    turn_panels(s, stages, t);
     wait_for_products(s, 1);
     threads_barrier(s->e);
     LV ahead = add(s, t->number, u32(s, STAGES - 1));
@@ -429,14 +571,15 @@ static void emit_turns(const Stager *s, Turn *t)
     LV stages = emit_cast_index(e, emit_leaf(e, s->f->stages, 0), e->i32);
     t->number = t->slot = u32(s, 0);
     start_copies(s, stages, t);
-    for (uint32_t k = 0; k < s->block->products * s->n_registers; k++)
-        t->sum[k] = LLVMConstNull(s->reg);
+    start_turning(s, stages, t);
+    for (uint32_t k = 0; k < n_sums(s); k++)
+        t->kept[k] = LLVMConstNull(s->reg);
     LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(e->b) }, top = emit_new_block(e, "stage");
     LLVMBuildBr(e->b, top);
     LLVMPositionBuilderAtEnd(e->b, top);
     Turn first = *t, next;
     LV *in = (LV *)t, *was = (LV *)&first, *becomes = (LV *)&next;
-    uint32_t n = 4 + s->block->products * s->n_registers;
+    uint32_t n = 4 + n_sums(s) + n_held(s, &s->a) + n_held(s, &s->b);
     for (uint32_t k = 0; k < n; k++)
         in[k] = LLVMBuildPhi(e->b, LLVMTypeOf(was[k]), "");
     next = *t;
@@ -455,12 +598,6 @@ static void emit_turns(const Stager *s, Turn *t)
 
 /* ---- sums to their subgroups ----------------------------------------------------------------- */
 
-static LV shared_at(const Stager *s, LV offset, uint32_t constant)
-{
-    LV at = add(s, s->shared, add(s, offset, u32(s, constant)));
-    return LLVMBuildIntToPtr(s->e->b, at, LLVMPointerTypeInContext(s->e->cx, SPACE_SHARED), "");
-}
-
 /* Bytes of a row of sums, and some to spread rows over the banks. */
 static uint32_t pitch_of(const Stager *s)
 {
@@ -472,7 +609,7 @@ static uint32_t pitch_of(const Stager *s)
 static void put_rows(const Stager *s, const LV *sum, LV at, uint32_t first)
 {
     uint32_t size = s->f->sum->bits / 8, pitch = pitch_of(s);
-    for (uint32_t n = 0; n < s->block->columns / 8; n++)
+    for (uint32_t n = 0; n < width_of(s) / 8; n++)
         for (uint32_t h = 0; h < 2; h++) {
             LV to = shared_at(s, at, 8 * n * size + (first + 8 * h) * pitch);
             if (size == 2) {
@@ -489,32 +626,39 @@ static void put_rows(const Stager *s, const LV *sum, LV at, uint32_t first)
 static void put_sums(const Stager *s, const Turn *t)
 {
     uint32_t size = s->f->sum->bits / 8;
-    LV lane = low(s, s->tid, 31), row = add(s, mul(s, s->warp, u32(s, 16)), shifted(s, lane, 2));
-    LV at = add(s, mul(s, row, u32(s, pitch_of(s))), mul(s, low(s, lane, 3), u32(s, 2 * size)));
+    LV lane = low(s, s->tid, 31);
+    LV row =
+        add(s, mul(s, s->row_part, u32(s, ROWS_AT_ONCE)), mul(s, low(s, s->warp, 3), u32(s, 16)));
+    LV column =
+        add(s, mul(s, s->column_part, u32(s, width_of(s))), mul(s, low(s, lane, 3), u32(s, 2)));
+    row = add(s, row, shifted(s, lane, 2));
+    LV at = add(s, mul(s, row, u32(s, pitch_of(s))), mul(s, column, u32(s, size)));
     for (uint32_t k = 0; k < s->block->products; k++)
-        put_rows(s, t->sum + k * s->n_registers, at, k * ROWS_AT_ONCE);
+        put_rows(s, t->kept + k * s->n_registers, at, k * ROWS_AT_ONCE);
 }
 
-/* As matrix.c deals elements: thread 4g + t has rows 4 (g / 2) + g % 2 and 2 more, columns 4t to
- * 4t + 3. */
+/* As matrix.c deals elements: of 16 x 16 thread 4g + t has rows 4 (g / 2) + g % 2 and 2 more,
+ * columns 4t to 4t + 3; of 8 x 8 row g, columns 2t and 2t + 1. */
 static void take_sums(const Stager *s, LV (*leaf)[NVPTX_HELD])
 {
     const NvptxFusion *f = s->f;
-    uint32_t size = f->sum->bits / 8, pitch = pitch_of(s);
-    LT element = emit_scalar_type(s->e, f->sum), four = LLVMVectorType(element, 4);
-    LV lane = low(s, s->tid, 31), g = shifted(s, lane, 2);
-    LV row = add(s, LLVMBuildShl(s->e->b, shifted(s, g, 1), u32(s, 2), ""), low(s, g, 1));
-    row = add(s, row, mul(s, s->row, u32(s, NVPTX_TILE * f->a.lines)));
-    LV column = add(s, mul(s, low(s, lane, 3), u32(s, 4)),
-                    mul(s, s->column, u32(s, NVPTX_TILE * f->b.lines)));
+    uint32_t size = f->sum->bits / 8, pitch = pitch_of(s), rows = f->tile / 8,
+             each = f->held / rows;
+    LT element = emit_scalar_type(s->e, f->sum), part = LLVMVectorType(element, each);
+    LV lane = low(s, s->tid, 31), g = shifted(s, lane, 2), row = g;
+    if (rows == 2)
+        row = add(s, LLVMBuildShl(s->e->b, shifted(s, g, 1), u32(s, 2), ""), low(s, g, 1));
+    row = add(s, row, mul(s, s->row, u32(s, f->tile * f->a.lines)));
+    LV column = add(s, mul(s, low(s, lane, 3), u32(s, each)),
+                    mul(s, s->column, u32(s, f->tile * f->b.lines)));
     LV at = add(s, mul(s, row, u32(s, pitch)), mul(s, column, u32(s, size)));
     for (uint32_t i = 0; i < f->a.lines; i++)
         for (uint32_t j = 0; j < f->b.lines; j++)
-            for (uint32_t h = 0; h < 2; h++) {
-                uint32_t from = (NVPTX_TILE * i + 2 * h) * pitch + NVPTX_TILE * j * size;
-                LV v = ir_load(s->e->b, four, shared_at(s, at, from), 4 * size);
-                for (uint32_t k = 0; k < 4; k++)
-                    leaf[f->b.lines * i + j][4 * h + k] =
+            for (uint32_t h = 0; h < rows; h++) {
+                uint32_t from = (f->tile * i + 2 * h) * pitch + f->tile * j * size;
+                LV v = ir_load(s->e->b, part, shared_at(s, at, from), each * size);
+                for (uint32_t k = 0; k < each; k++)
+                    leaf[f->b.lines * i + j][each * h + k] =
                         LLVMBuildExtractElement(s->e->b, v, u32(s, k), "");
             }
 }
@@ -548,10 +692,13 @@ static void emit_block(Stager *s, const Block *block, LV (*staged)[NVPTX_HELD],
                        LLVMBasicBlockRef joined)
 {
     Turn *t = NEW(s->e->arena, Turn);
+    LV group = shifted(s, s->tid, 7);
     s->block = block;
+    s->row_part = LLVMBuildUDiv(s->e->b, group, u32(s, block->parts), "");
+    s->column_part = LLVMBuildURem(s->e->b, group, u32(s, block->parts), "");
     s->a.lines = NVPTX_BLOCK_ROWS;
     s->b.lines = block->columns;
-    s->n_registers = block->columns * s->f->sum->bits / 64;
+    s->n_registers = width_of(s) * s->f->sum->bits / 64;
     find_chunks(s, &s->a);
     find_chunks(s, &s->b);
     emit_turns(s, t);
@@ -562,6 +709,16 @@ static void emit_block(Stager *s, const Block *block, LV (*staged)[NVPTX_HELD],
     LLVMBuildBr(s->e->b, joined);
 }
 
+/* A warpgroup has 64 rows, or all where there is one. */
+static Block block_of(const Stager *s, uint32_t way)
+{
+    uint32_t warps = s->f->rows * s->f->columns / way, groups = warps / 4;
+    return (Block){ .warps = warps,
+                    .columns = NVPTX_BLOCK_COLUMNS / way,
+                    .products = groups == 1 ? 2 : 1,
+                    .parts = groups == 1 ? 1 : groups / 2 };
+}
+
 static LV sum_of(const Stager *s, LV before, LV sum)
 {
     if (LLVMIsNull(before))
@@ -570,7 +727,7 @@ static LV sum_of(const Stager *s, LV before, LV sum)
                                         : add(s, before, sum);
 }
 
-enum { WAYS = 3 };
+enum { WAYS = 3 /* not at all, by blocks of the whole size, by half of it */ };
 
 /* What the loop begins with: what it began with, or what is left behind the stages. */
 static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[WAYS],
@@ -582,7 +739,7 @@ static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[WAYS],
     LV counts[WAYS] = { emit_leaf(e, f->start, 0), emit_leaf(e, f->end, 0),
                         emit_leaf(e, f->end, 0) };
     for (uint32_t k = 0; k < f->a.lines * f->b.lines; k++)
-        for (uint32_t j = 0; j < NVPTX_HELD; j++) {
+        for (uint32_t j = 0; j < f->held; j++) {
             LV was = emit_leaf(e, loop_incoming(f->sums[k], before->id), j), values[WAYS] = { was };
             for (uint32_t way = 1; way < WAYS; way++) {
                 LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(from[way]));
@@ -613,7 +770,8 @@ void fusion_emit(Emit *e)
     for (uint32_t way = 1; way < WAYS; way++) {
         staged[way] = arena_alloc(e->arena, 64 * sizeof *staged[way]);
         LLVMPositionBuilderAtEnd(e->b, starts[way]);
-        emit_block(s, way == 1 ? &large : &small, staged[way], joined);
+        Block block = block_of(s, way);
+        emit_block(s, &block, staged[way], joined);
         from[way] = LLVMGetInsertBlock(e->b);
     }
     LLVMPositionBuilderAtEnd(e->b, joined);

@@ -194,8 +194,8 @@ static void print(Emit *e, const EmitPrint *p)
 static void set_block_size(Emit *e)
 {
     char size[40];
-    bool fused = threads_of(e)->fusion;
-    uint32_t x = e->local_size[0] * (fused ? NVPTX_BLOCK_WARPS : 1);
+    const NvptxFusion *fused = threads_of(e)->fusion;
+    uint32_t x = e->local_size[0] * (fused ? fused->rows * fused->columns : 1);
     int n = snprintf(size, sizeof size, "%u,%u,%u", x, e->local_size[1], e->local_size[2]);
     if (e->local_size[0])
         LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,

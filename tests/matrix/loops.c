@@ -26,20 +26,27 @@ static const Kind kinds[] = {
 
 /* What the kernel is compiled with. */
 typedef struct Form {
-    uint32_t rows, columns, chain; /* tiles */
+    uint32_t tile, rows, columns, chain; /* rows and columns of a tile, and tiles */
     bool column_a, column_b, rows_by_x, begins, ends, robust;
 } Form;
 
 static const Form forms[] = {
-    { 4, 4, 1, .robust = true },
-    { 4, 4, 1, .column_b = true },
-    { 4, 4, 2, .column_a = true, .robust = true },
-    { 4, 4, 4, .column_b = true, .begins = true, .robust = true },
-    { 2, 8, 1, .rows_by_x = true, .robust = true },
-    { 8, 2, 2, .ends = true, .robust = true },
-    { 4, 4, 1, .column_a = true, .column_b = true, .begins = true, .ends = true, .robust = true },
-    { 2, 2, 1, .column_b = true, .robust = true },
-    { 4, 2, 2, .begins = true },
+    { 16, 4, 4, 1, .robust = true },
+    { 16, 4, 4, 1, .column_b = true },
+    { 16, 4, 4, 2, .column_a = true, .robust = true },
+    { 16, 4, 4, 4, .column_b = true, .begins = true, .robust = true },
+    { 16, 2, 8, 1, .rows_by_x = true, .robust = true },
+    { 16, 8, 2, 2, .ends = true, .robust = true },
+    { 16, 4, 4, 1, .column_a = true, .column_b = true, .begins = true, .ends = true, .robust = true },
+    { 16, 2, 2, 1, .column_b = true, .robust = true },
+    { 16, 4, 2, 2, .begins = true },
+    { 8, 4, 4, 1, .robust = true },
+    { 8, 4, 4, 2, .column_a = true, .column_b = true, .begins = true },
+    { 8, 2, 8, 4, .column_b = true, .ends = true, .robust = true },
+    { 8, 8, 4, 1, .rows_by_x = true, .robust = true },
+    { 8, 3, 4, 1, .column_a = true },
+    { 16, 2, 2, 1, .robust = true },
+    { 16, 4, 2, 1, .column_a = true, .robust = true },
 };
 
 /* A launch of it; sizes in elements. */
@@ -61,9 +68,9 @@ static Launch launch_of(Rng *r, const Form *f)
 {
     static const uint32_t pads[] = { 0, 0, 8, 16, 48 }, starts[] = { 0, 0, 16, 32 },
                           odd[] = { 0, 0, 0, 0, 2, 4 };
-    uint32_t step = 16 * f->chain;
+    uint32_t step = f->tile * f->chain;
     Launch x = { .groups = { 1 + below(r, 9), 1 + below(r, 5) } };
-    uint32_t m = 16 * f->rows * x.groups[1], n = 16 * f->columns * x.groups[0];
+    uint32_t m = f->tile * f->rows * x.groups[1], n = f->tile * f->columns * x.groups[0];
     x.k_first = step * below(r, 2);
     x.k_last = x.k_first + step * below(r, MOST_K / step);
     /* multiples of 16 bytes, but for some, where the kernel is compiled to look */
@@ -146,12 +153,12 @@ static int element(const Memory *m, uint64_t at) { return at < m->n ? m->number[
 /* In place of C's numbers. */
 static void multiply(const Form *f, const Launch *x, const Memory *a, const Memory *b, Memory *c)
 {
-    uint32_t m = 16 * f->rows * x->groups[1], n = 16 * f->columns * x->groups[0];
+    uint32_t m = f->tile * f->rows * x->groups[1], n = f->tile * f->columns * x->groups[0];
     for (uint32_t i = 0; i < m; i++)
         for (uint32_t j = 0; j < n; j++) {
             int *to = &c->number[(uint64_t)i * x->c_stride + j], sum = f->begins ? *to : 0;
-            uint32_t x_group = f->rows_by_x ? i / (16 * f->rows) : j / (16 * f->columns);
-            uint32_t last = x->k_last, less = 16 * f->chain * (x_group & 1);
+            uint32_t x_group = f->rows_by_x ? i / (f->tile * f->rows) : j / (f->tile * f->columns);
+            uint32_t last = x->k_last, less = f->tile * f->chain * (x_group & 1);
             if (x->bent)
                 last -= MIN(last, less);
             for (uint32_t k = x->k_first; k < last; k++)
@@ -191,9 +198,9 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
         double want = c->type == HEDDLE_U32 ? (double)(uint32_t)c->number[k] : c->number[k];
         if (got == want)
             continue;
-        printf("%s, %u x %u tiles by %u, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: row %u, "
+        printf("%s, %u x %u tiles of %u by %u, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: row %u, "
                "column %u is %g, not %g\n",
-               t->factor_glsl, f->rows, f->columns, f->chain, x->groups[0], x->groups[1],
+               t->factor_glsl, f->rows, f->columns, f->tile, f->chain, x->groups[0], x->groups[1],
                x->k_first, x->k_last, x->a_start, x->a_stride, x->b_start, x->b_stride,
                x->bent ? ", bent" : "", k / x->c_stride, k % x->c_stride, got, want);
         return false;
@@ -203,12 +210,12 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
 
 static HeddleModule *module_of(const Kind *t, const Form *f, HeddleLog *log)
 {
-    char tiles[3][8];
-    HeddleDefine defines[10] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
-    const char *names[] = { "GM", "GN", "CHAIN" };
-    const uint32_t counts[] = { f->rows, f->columns, f->chain };
+    char tiles[4][8];
+    HeddleDefine defines[11] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
+    const char *names[] = { "GM", "GN", "CHAIN", "TILE" };
+    const uint32_t counts[] = { f->rows, f->columns, f->chain, f->tile };
     uint32_t n = 2;
-    for (uint32_t k = 0; k < 3; k++) {
+    for (uint32_t k = 0; k < 4; k++) {
         snprintf(tiles[k], sizeof tiles[k], "%u", counts[k]);
         defines[n++] = (HeddleDefine){ names[k], tiles[k] };
     }

@@ -11,7 +11,7 @@
 #extension GL_EXT_bfloat16 : require
 #extension GL_EXT_control_flow_attributes : require
 
-#define MATRIX(T, U) coopmat<T, gl_ScopeSubgroup, 16, 16, gl_MatrixUse##U>
+#define MATRIX(T, U) coopmat<T, gl_ScopeSubgroup, TILE, TILE, gl_MatrixUse##U>
 #ifdef COLUMN_A
 #define A_AT(r, k) a_start + (k) * a_stride + (r)
 #define A_LIES gl_CooperativeMatrixLayoutColumnMajor
@@ -38,30 +38,30 @@ layout(push_constant) uniform Sizes {
 void main()
 {
 #ifdef ROWS_BY_X
-    uint row = gl_WorkGroupID.x * GM * 16, column = gl_WorkGroupID.y * GN * 16;
+    uint row = gl_WorkGroupID.x * GM * TILE, column = gl_WorkGroupID.y * GN * TILE;
 #else
-    uint row = gl_WorkGroupID.y * GM * 16, column = gl_WorkGroupID.x * GN * 16;
+    uint row = gl_WorkGroupID.y * GM * TILE, column = gl_WorkGroupID.x * GN * TILE;
 #endif
     uint last = k_size;
     if (bent != 0) /* not all workgroups go equally far */
-        last -= min(last, 16 * CHAIN * (gl_WorkGroupID.x & 1));
+        last -= min(last, TILE * CHAIN * (gl_WorkGroupID.x & 1));
     MATRIX(CD, Accumulator) sum[GM][GN];
     [[unroll]] for (uint i = 0; i < GM; i++)
         [[unroll]] for (uint j = 0; j < GN; j++)
 #ifdef BEGINS
-            coopMatLoad(sum[i][j], c, (row + 16 * i) * c_stride + column + 16 * j, c_stride,
+            coopMatLoad(sum[i][j], c, (row + TILE * i) * c_stride + column + TILE * j, c_stride,
                         gl_CooperativeMatrixLayoutRowMajor);
 #else
             sum[i][j] = MATRIX(CD, Accumulator)(CD(0));
 #endif
-    for (uint k = k_first; k < last; k += 16 * CHAIN) {
+    for (uint k = k_first; k < last; k += TILE * CHAIN) {
         [[unroll]] for (uint q = 0; q < CHAIN; q++) {
             MATRIX(AB, A) left[GM];
             MATRIX(AB, B) right[GN];
             [[unroll]] for (uint i = 0; i < GM; i++)
-                coopMatLoad(left[i], a, A_AT(row + 16 * i, k + 16 * q), a_stride, A_LIES);
+                coopMatLoad(left[i], a, A_AT(row + TILE * i, k + TILE * q), a_stride, A_LIES);
             [[unroll]] for (uint j = 0; j < GN; j++)
-                coopMatLoad(right[j], b, B_AT(k + 16 * q, column + 16 * j), b_stride, B_LIES);
+                coopMatLoad(right[j], b, B_AT(k + TILE * q, column + TILE * j), b_stride, B_LIES);
             [[unroll]] for (uint i = 0; i < GM; i++)
                 [[unroll]] for (uint j = 0; j < GN; j++)
                     sum[i][j] = coopMatMulAdd(left[i], right[j], sum[i][j]);
@@ -73,7 +73,7 @@ void main()
             for (uint e = 0; e < sum[i][j].length(); e++)
                 sum[i][j][e] = -sum[i][j][e];
 #endif
-            coopMatStore(sum[i][j], c, (row + 16 * i) * c_stride + column + 16 * j, c_stride,
+            coopMatStore(sum[i][j], c, (row + TILE * i) * c_stride + column + TILE * j, c_stride,
                          gl_CooperativeMatrixLayoutRowMajor);
         }
 }
