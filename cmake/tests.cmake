@@ -92,7 +92,7 @@ endif()
 set(HEDDLE_TEST_STEP ${step})
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
 foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv
-        matrix/loops ops/ops ops/precision opencl/std random/kernels)
+        matrix/loops ops/ops ops/precision ops/approximate opencl/std random/kernels)
     cmake_path(GET of STEM stem)
     set(name test_cuda_${stem})
     heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/${of}.c" heddle_static)
@@ -100,6 +100,10 @@ foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 m
     target_compile_definitions(${name} PRIVATE HEDDLE_TEST_CUDA HEDDLE_LOWER_TILES
         "SUBGROUP_SIZES=8, 16, 32, 32, 32")
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_device_new)
+    if(NOT stem STREQUAL "approximate")
+        target_compile_definitions(${name} PRIVATE HEDDLE_TEST_EXACT)
+        target_link_options(${name} PRIVATE -Wl,--wrap=heddle_kernel_new)
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS cuda)
 endforeach()
 

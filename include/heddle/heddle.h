@@ -524,6 +524,10 @@ typedef struct HeddleKernelOptions {
     /* With the source's lines, for debuggers and profilers, and for what is said of faults; so is
      * every kernel where HEDDLE_DEBUG=1 is in the environment (docs/DEBUGGING.md). */
     bool debug;
+    /* Divisions, square roots, exponentials and logarithms of shaders as on HEDDLE_DEVICE_CPU, also
+     * on a device that has faster ones of just the precision that Vulkan asks for
+     * (HEDDLE_DEVICE_CUDA). What the kernel declares `precise` is so without this. */
+    bool exact;
 } HeddleKernelOptions;
 
 typedef struct HeddleKernel HeddleKernel;

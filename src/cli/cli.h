@@ -42,7 +42,8 @@ typedef struct CliOptions {
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
     double tolerance, seconds;
-    bool stats, robust, no_robust, no_optimisation, debug, json, help, rotate_loads, pipeline;
+    bool stats, robust, no_robust, no_optimisation, debug, exact, json, help, rotate_loads,
+        pipeline;
 } CliOptions;
 
 /* Reads argv[0..n-1] for out->command. False after saying what is wrong on standard error. */

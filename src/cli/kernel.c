@@ -326,6 +326,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .robust = o->robust,
                               .no_robust = o->no_robust,
                               .debug = o->debug,
+                              .exact = o->exact,
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
                               .emit = purpose.emit };

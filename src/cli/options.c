@@ -68,6 +68,8 @@ static const Option options[] = {
       FLAG, AT(no_robust), 0, KERNEL },
     { "-g", NULL, "with the source's lines, for debuggers, profilers and faults (HEDDLE_DEBUG=1)",
       FLAG, AT(debug), 0, KERNEL },
+    { "--exact", NULL, "cuda: divisions, roots, exponentials and logarithms as exact as on cpu",
+      FLAG, AT(exact), 0, KERNEL },
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },

@@ -123,6 +123,7 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
                              .robust = !how->no_robust && !how->arguments,
                              .optimise = !how->no_optimisation,
                              .debug = how->debug,
+                             .exact = how->exact,
                              .emit = how->emit == HEDDLE_EMIT_LLVM ? NVPTX_EMIT_LLVM_OPTIMISED
                                      : how->emit == HEDDLE_EMIT_LLVM_PLAIN ? NVPTX_EMIT_LLVM
                                                                            : NVPTX_EMIT_PTX };

@@ -155,7 +155,7 @@ typedef struct DeviceCompile {
     uint32_t subgroup_size;  /* one of info's; 0 = the required one, else the device's
                                      * choice */
     uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
-    bool robust, no_robust, stats, no_optimisation, debug;
+    bool robust, no_robust, stats, no_optimisation, debug, exact;
     bool check, check_portability; /* only where info.checks */
     HeddleEmit emit;               /* a form that the device does not make is an error */
     SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,

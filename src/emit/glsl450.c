@@ -176,7 +176,8 @@ static Elementary *elementary(uint32_t number)
 static LV elementary_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 {
     (void)n;
-    return elementary(spv_operand(i, 1))(e->b, v[0]);
+    LV r = ops_approximate(e, i, spv_operand(i, 1), v[0], NULL);
+    return r ? r : elementary(spv_operand(i, 1))(e->b, v[0]);
 }
 
 static LV elementary2_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)

@@ -10,6 +10,7 @@
  * signed zeros, infinities and NaN are preserved and rounding is to nearest.
  */
 #include "emit/opencl_std.h"
+#include "emit/target.h"
 #include "llvm/ir.h"
 
 /* ---- float controls -------------------------------------------------------------------------- */
@@ -196,6 +197,21 @@ LV ops_fma(Emit *e, LV x, LV y, LV z)
     return ops_flush(e, ir_intrinsic(e->b, fma, &t, 1, v, 3));
 }
 
+/* Vulkan's precision ("Precision of Individual Operations") is shaders' alone, of what is not
+ * declared precise. */
+LV ops_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
+{
+    LLVMTypeKind k = kind_of(x);
+    if (!e->target->approximate || e->entry->model == SpvExecutionModelKernel ||
+        (k != LLVMHalfTypeKind && k != LLVMFloatTypeKind) ||
+        controls(e)->towards_zero[float_index(x)] ||
+        spv_has_decoration(e->module, i->id, -1, SpvDecorationNoContraction))
+        return NULL;
+    x = ops_flush(e, x);
+    LV r = e->target->approximate(e, i, number, x, y ? ops_flush(e, y) : NULL);
+    return r ? ops_flush(e, r) : NULL;
+}
+
 /* ---- helpers --------------------------------------------------------------------------------- */
 
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n)
@@ -290,7 +306,10 @@ static LV plain_leaf(Emit *e, const SpvInst *i, LV *v, uint32_t n)
         p++;
     switch (p->kind) {
     case BINARY: return LLVMBuildBinOp(e->b, p->code, v[0], v[1], "");
-    case FLOAT: return ops_float(e, i, p->code, v[0], v[1]);
+    case FLOAT: {
+        LV r = i->op == SpvOpFDiv ? ops_approximate(e, i, 0, v[0], v[1]) : NULL;
+        return r ? r : ops_float(e, i, p->code, v[0], v[1]);
+    }
     case ICMP: return LLVMBuildICmp(e->b, p->code, v[0], v[1], "");
     default:
         return LLVMBuildFCmp(e->b, p->code, ops_flush(e, ops_fold(e, v[0])),

@@ -24,6 +24,8 @@ LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
 bool ops_signed_zeros(Emit *e, const SpvInst *i, LV v);
 /* llvm.fma if the machine has it, else a multiplication and an addition, which round twice. */
 LV ops_fma(Emit *e, LV x, LV y, LV z);
+/* EmitTarget.approximate, where instruction i may be as exact as that. */
+LV ops_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
 /* All leaves of an operand, in the compilation's arena. */
 LV *ops_leaves(Emit *e, SpvId id, uint32_t *n);
 /* the scalar type of a value's first leaf */

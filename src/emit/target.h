@@ -99,6 +99,11 @@ struct EmitTarget {
     void (*settle)(Emit *e);
 
     void (*print)(Emit *e, const EmitPrint *p);
+
+    /* ---- arithmetic ---- */
+    /* What the machine computes by itself, within the API's precision: a function of GLSL.std.450,
+     * or, of number 0, x / y. NULL: emit has to; as a member, of everything. */
+    LV (*approximate)(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
 };
 
 #endif

@@ -143,6 +143,7 @@ static bool open_module(Compilation *c)
     e->target = &threads_target;
     e->own = NEW(&c->arena, NvptxThreads);
     threads_of(e)->capability = (uint32_t)strtoul(c->isa + strlen("sm_"), NULL, 10);
+    threads_of(e)->exact = c->options->exact;
     e->robust = c->options->robust;
     e->fma = true;
     e->lines = c->options->debug;

@@ -86,6 +86,9 @@ bool threads_matrix_inst(Emit *e, const SpvInst *i);
 LV threads_bytes_of(Emit *e, LV low, LV high, uint32_t selector);
 void threads_load_matrices(Emit *e); /* those that were put off */
 
+/* math.c: EmitTarget.approximate */
+LV threads_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
+
 /* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */
 #define MASK_NAME "heddle_mask"
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
@@ -111,6 +114,7 @@ bool ptx_of_module(LLVMModuleRef module, LLVMContextRef context, const NvptxRequ
 typedef struct NvptxThreads {
     LV lane, members; /* NULL: not asked for yet */
     bool has_masks;
+    bool exact;
     uint32_t capability;             /* of the target: 90 for sm_90a */
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;

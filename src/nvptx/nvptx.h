@@ -59,6 +59,7 @@ typedef struct NvptxOptions {
     bool robust;            /* robustBufferAccess2 */
     bool optimise;
     bool debug;     /* with lines */
+    bool exact;     /* no approximations, even where Vulkan's precision allows them */
     NvptxEmit emit; /* what `text` is */
 } NvptxOptions;
 

@@ -252,4 +252,5 @@ const EmitTarget threads_target = {
     .memory_of = memory_of,
     .settle = nothing,
     .print = print,
+    .approximate = threads_approximate,
 };

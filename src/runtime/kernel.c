@@ -207,6 +207,7 @@ static HeddleResult compile_for_device(Build *b)
     how->no_robust = o->no_robust;
     how->no_optimisation = o->no_optimisation;
     how->debug = o->debug;
+    how->exact = o->exact;
     how->emit = o->emit;
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
         return HEDDLE_ERROR_SOURCE;

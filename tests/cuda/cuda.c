@@ -2,7 +2,8 @@
  *
  * Tests once more, on an NVIDIA GPU: linked into their programs, this makes every device of the
  * kind cpu one of the kind cuda. So each result that a test expects of the CPU it expects of the
- * GPU. Where there is none, the program says so and tests nothing.
+ * GPU, which takes exact kernels for that. Where there is none, the program says so and tests
+ * nothing.
  */
 #include "base/base.h"
 
@@ -34,3 +35,21 @@ HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, Heddle
     heddle_log_free(own);
     return r;
 }
+
+#ifdef HEDDLE_TEST_EXACT
+HeddleResult __real_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
+                                      const HeddleKernelOptions *options, HeddleKernel **out,
+                                      HeddleLog *log);
+HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
+                                      const HeddleKernelOptions *options, HeddleKernel **out,
+                                      HeddleLog *log);
+HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
+                                      const HeddleKernelOptions *options, HeddleKernel **out,
+                                      HeddleLog *log)
+{
+    HeddleKernelOptions o = options ? *options : (HeddleKernelOptions){ 0 };
+    o.struct_size = sizeof o;
+    o.exact = true;
+    return __real_heddle_kernel_new(device, module, &o, out, log);
+}
+#endif

@@ -37,7 +37,8 @@ static const Form forms[] = {
     { 16, 4, 4, 4, .column_b = true, .begins = true, .robust = true },
     { 16, 2, 8, 1, .rows_by_x = true, .robust = true },
     { 16, 8, 2, 2, .ends = true, .robust = true },
-    { 16, 4, 4, 1, .column_a = true, .column_b = true, .begins = true, .ends = true, .robust = true },
+    { 16, 4, 4, 1, .column_a = true, .column_b = true, .begins = true, .ends = true,
+      .robust = true },
     { 16, 2, 2, 1, .column_b = true, .robust = true },
     { 16, 4, 2, 2, .begins = true },
     { 8, 4, 4, 1, .robust = true },
@@ -198,8 +199,8 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
         double want = c->type == HEDDLE_U32 ? (double)(uint32_t)c->number[k] : c->number[k];
         if (got == want)
             continue;
-        printf("%s, %u x %u tiles of %u by %u, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: row %u, "
-               "column %u is %g, not %g\n",
+        printf("%s, %u x %u tiles of %u by %u, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: "
+               "row %u, column %u is %g, not %g\n",
                t->factor_glsl, f->rows, f->columns, f->tile, f->chain, x->groups[0], x->groups[1],
                x->k_first, x->k_last, x->a_start, x->a_stride, x->b_start, x->b_stride,
                x->bent ? ", bent" : "", k / x->c_stride, k % x->c_stride, got, want);
