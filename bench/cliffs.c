@@ -11,15 +11,14 @@
 
 #include <heddle/heddle.h>
 
-enum { MAX_ARRAYS = 6, N = 512, SPARSE = 65536, PER_ROW = 16, NUMBERS = 1 << 22 };
+enum { MAX_ARRAYS = 6, MAX_DEFINES = 4, N = 512, SPARSE = 65536, PER_ROW = 16, NUMBERS = 1 << 22 };
 
 typedef enum Loop { NO_LOOP, LOOP_SPARSE, LOOP_SUM } Loop;
 
 /* A kernel with its arrays, or a loop of C over the same arrays. */
 typedef struct Side {
     const char *file, *entry;   /* of the sources; NULL: `loop` */
-    HeddleDefine defines[3];
-    uint32_t n_defines;
+    HeddleDefine defines[MAX_DEFINES]; /* up to the first without a name */
     uint32_t groups[3];         /* or, of OpenCL C, invocations */
     uint32_t local[3];          /* 0: what the library chooses */
     bool open;                  /* OpenCL C, compiled without knowing */
@@ -32,7 +31,7 @@ typedef struct Row {
     const char *name;
     Side side[2];               /* the kernel, its twin */
     const char *arrays[MAX_ARRAYS];
-    uint32_t push[3];
+    uint32_t push[5];
     size_t push_size;
     double work, goal;
 } Row;
@@ -43,7 +42,18 @@ typedef struct Row {
 #define TILES { "randn:f32[16384]@1", "zeros:f32[16384]" }
 #define TILE(what, m, n)                                                                           \
     { .file = "kernels/nv_tile.comp", .groups = { 1, 1, 1 },                                       \
-      .defines = { { "WHAT", what }, { "M", m }, { "N", n } }, .n_defines = 3 }
+      .defines = { { "WHAT", what }, { "M", m }, { "N", n } } }
+#define PLACES(type) { "rand:" type "[65536]@1", "zeros:" type "[65536]" }
+#define TENSOR(...)                                                                                \
+    { .file = "kernels/cliff_tensor.comp", .groups = { 1, 1, 1 }, .defines = { __VA_ARGS__ } }
+/* A transfer beside a plain one of as many elements. */
+#define TRANSFER(name_, type, t, goal_, how, ...)                                                  \
+    { .name = name_, .side = { TENSOR({ "T", t }, how, __VA_ARGS__),                               \
+                               TENSOR({ "T", t }, how, { "WHAT", "0" }) },                         \
+      .arrays = PLACES(type), .push = { 2000, 2, 4, 8, 64 }, .push_size = 20,                      \
+      .work = 2000.0 * 64 * 64, .goal = goal_ }
+#define LOAD { "LOAD", "1" }
+#define STORE { "STORE", "1" }
 /* By time, as if lines were all as long. */
 #define REDUCTION(name_, what, n, goal_)                                                           \
     { .name = name_, .side = { TILE(what, "64", #n), TILE(what, "64", "64") }, .arrays = TILES,    \
@@ -55,7 +65,7 @@ static const Row rows[] = {
     { .name = "tiles staged with edge tests",
       .side = { { .file = "kernels/cliff_staged.comp", .groups = { 16, 16, 1 } },
                 { .file = "kernels/cliff_staged.comp", .groups = { 16, 16, 1 },
-                  .defines = { { "PLAIN", "1" } }, .n_defines = 1 } },
+                  .defines = { { "PLAIN", "1" } } } },
       .arrays = GEMM, .push = { N, N, N }, .push_size = 12, .work = 2.0 * N * N * N, .goal = 0.5 },
     { .name = "private float[8][8]",
       .side = { CL("cliff_private.cl", "scalars", 64, 64, 1),
@@ -73,6 +83,30 @@ static const Row rows[] = {
     REDUCTION("rows of 63 reduced", "1", 63, 0.77),
     REDUCTION("rows of 60 reduced", "1", 60, 0.77),
     REDUCTION("columns of 63 reduced", "2", 63, 0.77),
+    TRANSFER("f16 load, clip of 60 rows", "f16", "float16_t", 0.5, LOAD, { "WHAT", "1" }),
+    TRANSFER("f32 load, clip of 60 rows", "f32", "float", 0.5, LOAD, { "WHAT", "1" }),
+    TRANSFER("4-D view, constant sizes", "f16", "float16_t", 0.33, LOAD, { "WHAT", "2" }),
+    TRANSFER("4-D view, sizes at run time", "f16", "float16_t", 0.25, LOAD, { "WHAT", "2" },
+             { "RUNTIME", "1" }),
+    TRANSFER("slice of 32 columns for 64", "f16", "float16_t", 0.33, LOAD, { "WHAT", "3" },
+             { "SPAN", "32" }),
+    TRANSFER("slice of 128 columns for 64", "f16", "float16_t", 0.33, LOAD, { "WHAT", "3" },
+             { "SPAN", "128" }),
+    TRANSFER("clamped to a constant", "f16", "float16_t", 0.4, LOAD, { "WHAT", "4" },
+             { "CLAMP", "1" }),
+    TRANSFER("clamped to the edge", "f16", "float16_t", 0.4, LOAD, { "WHAT", "4" },
+             { "CLAMP", "2" }),
+    TRANSFER("repeated at an edge", "f16", "float16_t", 0.4, LOAD, { "WHAT", "4" },
+             { "CLAMP", "3" }),
+    TRANSFER("mirrored at an edge", "f16", "float16_t", 0.4, LOAD, { "WHAT", "4" },
+             { "CLAMP", "4" }),
+    TRANSFER("f16 store, clip of 60 rows", "f16", "float16_t", 0.4, STORE, { "WHAT", "1" }),
+    TRANSFER("f16 store transposed by a view", "f16", "float16_t", 0.33, STORE, { "WHAT", "5" }),
+    TRANSFER("f16 store by columns", "f16", "float16_t", 0.33, STORE, { "WHAT", "6" }),
+    TRANSFER("f32 store by columns", "f32", "float", 0.33, STORE, { "WHAT", "6" }),
+    TRANSFER("s8 store by columns", "s8", "int8_t", 0.33, STORE, { "WHAT", "6" }),
+    TRANSFER("f16 load by columns", "f16", "float16_t", 0.33, LOAD, { "WHAT", "6" }),
+    TRANSFER("f32 load by columns", "f32", "float", 0.33, LOAD, { "WHAT", "6" }),
     { .name = "m * 0.5 + k on a matrix", .side = { TILE("5", "64", "64"), TILE("6", "64", "64") },
       .arrays = TILES, .push = { 500, 0x3f800000 }, .push_size = 8, .work = 1000.0 * 64 * 64,
       .goal = 1.0 },
@@ -152,7 +186,9 @@ static bool open_kernel(HeddleDevice *device, HeddleLog *log, Run *r)
     const Side *s = r->side;
     char path[512];
     HeddleModule *m = NULL;
-    HeddleModuleOptions of_source = { .defines = s->defines, .n_defines = s->n_defines };
+    HeddleModuleOptions of_source = { .defines = s->defines };
+    while (of_source.n_defines < MAX_DEFINES && s->defines[of_source.n_defines].name)
+        of_source.n_defines++;
     HeddleKernelOptions o = { .entry = s->entry };
     snprintf(path, sizeof(path), "%s/bench/%s", HEDDLE_SOURCE_DIR, s->file);
     memcpy(o.local_size, s->local, sizeof(o.local_size));

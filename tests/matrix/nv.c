@@ -201,6 +201,27 @@ static const Tensor tensors[] = {
       .view_size = { 3, 4, 3, 3 },
       .view_stride = { 7, 1, 7, 1 },
       .overlaps = true },
+    /* lines of more than a vector, across both ends of the tensor's */
+    { "wide, constant", "float16_t", SUB, C, 24, 64, CONSTANT, 2, .size = { 20, 50 },
+      .offset = { -3, -4 }, .span = { 24, 64 } },
+    { "wide, to the edge", "float16_t", SUB, C, 24, 72, EDGE, 2, .size = { 20, 50 },
+      .offset = { -3, -4 }, .span = { 24, 72 } },
+    { "wide, repeated", "float", SUB, C, 24, 80, REPEAT, 2, .size = { 20, 35 },
+      .offset = { -3, -4 }, .span = { 24, 80 } },
+    { "wide, mirrored", "int8_t", SUB, A, 24, 96, MIRROR, 2, .size = { 20, 34 },
+      .offset = { -3, -4 }, .span = { 24, 96 } },
+    { "wide, mirrored from behind", "float", WG, C, 8, 72, MIRROR, 2, .size = { 20, 40 },
+      .offset = { 17, 45 }, .span = { 8, 72 } },
+    { "wide, a clip", "float16_t", SUB, C, 24, 64, CONSTANT, 2, .size = { 40, 100 },
+      .offset = { 1, 2 }, .span = { 24, 64 }, .view = "2, false, 0, 1", .permutation = { 0, 1 },
+      .clip = { 2, 20, 5, 51 } },
+    { "narrow slice, wide matrix", "float", SUB, C, 16, 64, EDGE, 2, .size = { 40, 30 },
+      .offset = { -2, 3 }, .span = { 32, 32 } },
+    { "wide slice, narrow matrix", "float", SUB, C, 32, 32, CONSTANT, 2, .size = { 12, 90 },
+      .offset = { -2, 9 }, .span = { 8, 128 } },
+    { "wide, of four dimensions", "float16_t", SUB, C, 24, 64, CONSTANT, 4,
+      .size = { 3, 5, 4, 70 }, .offset = { 0, -1, 1, 4 }, .span = { 2, 4, 3, 64 },
+      .view = "4, true, 0, 2, 1, 3", 4, { 0, 2, 1, 3 }, .view_size = { 2, 4, 3, 64 } },
 };
 
 static int floor_mod(int a, int n) { return ((a % n) + n) % n; }
@@ -406,14 +427,23 @@ static bool random_tensor(uint64_t seed, HeddleDeviceKind kind)
                                          : 1 + below(&r, 9);
         t.offset[k] =
             t.clamp == UNDEFINED ? below(&r, t.size[k] - t.span[k] + 1) : below(&r, 15) - 8;
+        if (seed % 3 == 2 && k + 1 == t.dims) { /* lines of several vectors, and whole ones */
+            t.span[k] = 1 << below(&r, 7);
+            t.span[k] += below(&r, 2) * below(&r, 30);
+            t.size[k] = t.span[k] + below(&r, 40) + (below(&r, 2) ? 40 : 2);
+            t.offset[k] = t.clamp == UNDEFINED ? below(&r, t.size[k] - t.span[k] + 1)
+                                               : below(&r, 2 * t.size[k]) - t.size[k];
+        }
         total *= t.span[k];
     }
     for (uint32_t k = t.dims, step = 1 + (uint32_t)below(&r, 2); k-- > 0 && seed % 2;) {
         t.stride[k] = (int)step;
         step = step * (uint32_t)t.size[k] + (uint32_t)below(&r, 4);
     }
-    t.rows = (uint32_t)divisor(&r, total);
-    t.cols = (uint32_t)total / t.rows;
+    do {
+        t.rows = (uint32_t)divisor(&r, total);
+        t.cols = (uint32_t)total / t.rows;
+    } while (t.rows > 1024 || t.cols > 1024);
     int how = below(&r, 3); /* no view, the slice's dimensions, its own */
     if (how == 2) {
         t.view_dims = 1 + below(&r, 5);
@@ -438,7 +468,7 @@ static bool random_tensor(uint64_t seed, HeddleDeviceKind kind)
 TEST(random_tensors)
 {
     for (uint32_t d = 0; d < COUNT_OF(kinds); d++)
-        for (uint64_t seed = 1; seed <= 16; seed++)
+        for (uint64_t seed = 1; seed <= (uint64_t)(getenv("SEEDS") ? (d ? atoi(getenv("SEEDS")) : 0) : 16); seed++)
             CHECK(random_tensor(seed, kinds[d]));
 }
 

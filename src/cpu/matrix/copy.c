@@ -49,74 +49,122 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
     LLVMPositionBuilderAtEnd(b, out);
 }
 
-/* The side of the squares in which a tile is transposed: the largest power of two, at most 16 and
- * at most the elements of a 64-byte vector, that divides both sides of the tile. */
-static uint32_t square_side(const MatCopy *f)
+/* A tile is transposed in squares, several of which lie side by side in wide vectors, each in a part
+ * of at most 16 bytes: machines interleave within such parts at once. Large elements of lines that
+ * are far apart take one square as wide as a vector: joining the parts would cost as much as it
+ * saves, and each line is read but once. */
+typedef struct Squares {
+    uint32_t side, n; /* elements; squares */
+    uint32_t bytes;   /* of an element */
+} Squares;
+
+enum { PART_BYTES = 16, VECTOR_BYTES = 64, MOST_SIDE = 16 };
+
+static Squares choose_squares(Emit *e, const MatCopy *f)
 {
-    uint32_t n = MIN(16u, 64 / f->bytes);
-    while (f->rows % n || f->cols % n)
-        n /= 2;
-    return n;
+    uint32_t part = f->from_far && f->bytes >= 4 ? VECTOR_BYTES : PART_BYTES;
+    Squares s = { part / f->bytes, 1, f->bytes };
+    while (f->rows % s.side || f->cols % s.side)
+        s.side /= 2;
+    uint32_t lines = f->from_col ? f->cols : f->rows, room = lanes_of(e)->machine->vector_bits / 8;
+    while (s.side * s.n * 2 * s.bytes <= MIN(room, (uint32_t)VECTOR_BYTES) && lines % (s.side * s.n * 2) == 0)
+        s.n *= 2;
+    return s;
 }
 
-/* Copies the n x n elements at `from` to `to`, transposed. Each round interleaves every line with
- * the line half a square further on, which rotates the bits of (line, element) by one; log2(n)
- * rounds swap line and element. */
-static void transpose_square(Emit *e, LLVMBuilderRef b, uint32_t n, uint32_t bytes, const LV to[2],
-                             const LV from[2])
+/* The same piece of s.n lines, s.side lines apart, side by side. */
+static LV load_pieces(Emit *e, LLVMBuilderRef b, const Squares *s, LV from, LV stride)
 {
-    LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, bytes * 8), n);
-    LV v[16], zipped[16]; /* n is at most 16: square_side */
-    int order[2][16];
-    for (uint32_t k = 0; k < n; k++) {
-        LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
-        v[k] = ir_load(b, type, ir_at_inbounds(b, from[0], offset), bytes);
+    LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, s->bytes * 8), s->side);
+    LV piece[VECTOR_BYTES]; /* of at least a byte each */
+    int order[VECTOR_BYTES];
+    for (uint32_t k = 0; k < s->n; k++) {
+        LV offset = LLVMBuildMul(b, stride, ir_int(e->i64, (uint64_t)k * s->side), "");
+        piece[k] = ir_load(b, type, ir_at_inbounds(b, from, offset), s->bytes);
+    }
+    for (uint32_t k = 0; k < s->n * s->side; k++)
+        order[k] = (int)k;
+    for (uint32_t n = s->n, width = s->side; n > 1; n /= 2, width *= 2)
+        for (uint32_t k = 0; k < n / 2; k++)
+            piece[k] = ir_shuffle(b, piece[2 * k], piece[2 * k + 1], order, 2 * width);
+    return piece[0];
+}
+
+/* Copies squares, one below the other at `from`, to `to`, where they are transposed and side by
+ * side. Each round interleaves every line with the line half a square further on, which rotates the
+ * bits of (line, element) by one; log2(side) rounds swap line and element. */
+static void transpose_squares(Emit *e, LLVMBuilderRef b, const Squares *s, const LV to[2],
+                              const LV from[2])
+{
+    uint32_t side = s->side, n = s->side * s->n;
+    LV v[MOST_SIDE], zipped[MOST_SIDE];
+    int order[2][VECTOR_BYTES];
+    for (uint32_t k = 0; k < n; k++)
         for (uint32_t half = 0; half < 2; half++)
-            order[half][k] = (int)((k + half * n) / 2 + k % 2 * n);
+            order[half][k] =
+                (int)(k / side * side + (k % side + half * side) / 2 + k % 2 * n);
+    for (uint32_t k = 0; k < side; k++) {
+        LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
+        v[k] = load_pieces(e, b, s, ir_at_inbounds(b, from[0], offset), from[1]);
     }
-    for (uint32_t times = n; times > 1; times /= 2) {
-        for (uint32_t k = 0; k < n; k++)
-            zipped[k] = ir_shuffle(b, v[k / 2], v[k / 2 + n / 2], order[k % 2], n);
-        memcpy(v, zipped, n * sizeof *v);
+    for (uint32_t times = side; times > 1; times /= 2) {
+        for (uint32_t k = 0; k < side; k++)
+            zipped[k] = ir_shuffle(b, v[k / 2], v[k / 2 + side / 2], order[k % 2], n);
+        memcpy(v, zipped, side * sizeof *v);
     }
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < side; k++) {
         LV offset = LLVMBuildMul(b, to[1], ir_int(e->i64, k), "");
-        ir_store(b, v[k], ir_at_inbounds(b, to[0], offset), bytes);
+        ir_store(b, v[k], ir_at_inbounds(b, to[0], offset), s->bytes);
     }
+}
+
+/* All of a tile, transposed. What lies far apart is read or written line by line, since it may
+ * leave no room for other lines in the nearest cache. */
+static void transpose_tile(Emit *e, LLVMBuilderRef b, const MatCopy *f, LV fn)
+{
+    LV to = LLVMGetParam(fn, 0), to_stride = LLVMGetParam(fn, 1);
+    LV from = LLVMGetParam(fn, 2), from_stride = LLVMGetParam(fn, 3);
+    LV size = ir_int(e->i64, f->bytes);
+    uint32_t lines = f->from_col ? f->cols : f->rows, run = f->from_col ? f->rows : f->cols;
+    Squares s = choose_squares(e, f);
+    uint32_t down = lines / (s.side * s.n), across = run / s.side;
+    Count outer = count_begin(e, b, fn), inner = count_begin(e, b, fn);
+    LV line = LLVMBuildMul(b, f->from_far ? outer.i : inner.i,
+                           ir_int(e->i64, (uint64_t)s.side * s.n), "");
+    LV element = LLVMBuildMul(b, f->from_far ? inner.i : outer.i, ir_int(e->i64, s.side), "");
+    LV source = ir_at_inbounds(b, from, LLVMBuildMul(b, line, from_stride, ""));
+    LV target = ir_at_inbounds(b, to, LLVMBuildMul(b, element, to_stride, ""));
+    transpose_squares(
+        e, b, &s, (LV[]){ ir_at_inbounds(b, target, LLVMBuildMul(b, line, size, "")), to_stride },
+        (LV[]){ ir_at_inbounds(b, source, LLVMBuildMul(b, element, size, "")), from_stride });
+    count_end(e, b, fn, &inner, f->from_far ? across : down);
+    count_end(e, b, fn, &outer, f->from_far ? down : across);
+}
+
+/* The same without transposing. */
+static void copy_tile(Emit *e, LLVMBuilderRef b, const MatCopy *f, LV fn)
+{
+    uint32_t lines = f->from_col ? f->cols : f->rows, run = f->from_col ? f->rows : f->cols;
+    Count l = count_begin(e, b, fn);
+    LV at[2];
+    for (unsigned k = 0; k < 2; k++)
+        at[k] = ir_at_inbounds(b, LLVMGetParam(fn, 2 * k),
+                               LLVMBuildMul(b, l.i, LLVMGetParam(fn, 2 * k + 1), ""));
+    LLVMBuildMemCpy(b, at[0], f->bytes, at[1], f->bytes, ir_int(e->i64, (uint64_t)run * f->bytes));
+    count_end(e, b, fn, &l, lines);
 }
 
 static LV make_copy(Emit *e, const MatCopy *f)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tile_copy_%ux%u_%u%s%s", f->rows, f->cols, f->bytes,
-             f->from_col ? "_from_col" : "", f->to_col ? "_to_col" : "");
+    snprintf(name, sizeof(name), "tile_copy_%ux%u_%u%s%s%s", f->rows, f->cols, f->bytes,
+             f->from_col ? "_from_col" : "", f->to_col ? "_to_col" : "",
+             f->from_far ? "_far" : "");
     LV fn = LLVMAddFunction(e->ll, name, copy_type(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(e->cx);
     LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->cx, fn, ""));
-    LV to = LLVMGetParam(fn, 0), to_stride = LLVMGetParam(fn, 1);
-    LV from = LLVMGetParam(fn, 2), from_stride = LLVMGetParam(fn, 3);
-    uint32_t lines = f->from_col ? f->cols : f->rows, run = f->from_col ? f->rows : f->cols;
-    bool same = f->from_col == f->to_col;
-    uint32_t n = same ? 1 : square_side(f);
-    Count l = count_begin(e, b, fn);
-    LV line = LLVMBuildMul(b, l.i, ir_int(e->i64, n), "");
-    LV source = ir_at_inbounds(b, from, LLVMBuildMul(b, line, from_stride, ""));
-    if (same) {
-        LV target = ir_at_inbounds(b, to, LLVMBuildMul(b, line, to_stride, ""));
-        LLVMBuildMemCpy(b, target, f->bytes, source, f->bytes,
-                        ir_int(e->i64, (uint64_t)run * f->bytes));
-    } else {
-        Count k = count_begin(e, b, fn);
-        LV unit = LLVMBuildMul(b, k.i, ir_int(e->i64, n), ""), size = ir_int(e->i64, f->bytes);
-        LV target = ir_at_inbounds(b, to, LLVMBuildMul(b, unit, to_stride, ""));
-        transpose_square(
-            e, b, n, f->bytes,
-            (LV[]){ ir_at_inbounds(b, target, LLVMBuildMul(b, line, size, "")), to_stride },
-            (LV[]){ ir_at_inbounds(b, source, LLVMBuildMul(b, unit, size, "")), from_stride });
-        count_end(e, b, fn, &k, run / n);
-    }
-    count_end(e, b, fn, &l, lines / n);
+    (f->from_col == f->to_col ? copy_tile : transpose_tile)(e, b, f, fn);
     LLVMBuildRetVoid(b);
     LLVMDisposeBuilder(b);
     return fn;
@@ -128,7 +176,7 @@ static LV copy_function(Emit *e, MatCopy key)
     for (uint32_t i = 0; i < m->copies.len; i++) {
         MatCopy *f = &m->copies.data[i];
         if (f->rows == key.rows && f->cols == key.cols && f->bytes == key.bytes &&
-            f->from_col == key.from_col && f->to_col == key.to_col)
+            f->from_col == key.from_col && f->to_col == key.to_col && f->from_far == key.from_far)
             return f->fn;
     }
     key.fn = make_copy(e, &key);
@@ -139,7 +187,9 @@ static LV copy_function(Emit *e, MatCopy key)
 void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     uint32_t bytes = comp_bytes(mat_comp(t));
-    LV fn = copy_function(e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, NULL });
+    bool from_far = from->col != to->col && to->near && !from->near;
+    LV fn = copy_function(
+        e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, from_far, NULL });
     LV args[] = { to->ptr, to->stride, from->ptr, from->stride };
     MatLeader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");

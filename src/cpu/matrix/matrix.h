@@ -78,6 +78,7 @@ typedef struct MatVariable {
 typedef struct MatCopy {
     uint32_t rows, cols, bytes;
     bool from_col, to_col;
+    bool from_far; /* lines of what is copied from are far apart, rather than those copied to */
     LV fn;
 } MatCopy;
 

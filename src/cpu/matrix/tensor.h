@@ -8,7 +8,7 @@
 #include "cpu/matrix/matrix.h"
 #include "emit/tensor.h"
 
-enum { TENSOR_MAX_VECTOR = 8 };
+enum { TENSOR_MAX_VECTOR = 8, TENSOR_SMALL = 1 << 22 };
 /* Clamp modes. */
 enum { TENSOR_UNDEFINED, TENSOR_CONSTANT, TENSOR_TO_EDGE, TENSOR_REPEAT, TENSOR_MIRROR };
 
@@ -33,6 +33,7 @@ typedef struct MatTransfer {
     uint64_t unit, vector_unit; /* bytes that an index stands for; for decode_vector */
     uint32_t bytes;
     LT type;
+    bool small; /* no index in the slice or the view is TENSOR_SMALL or more, so none wraps */
 } MatTransfer;
 
 typedef struct MatTensorPlace {
@@ -64,6 +65,17 @@ LV tensor_widen(Emit *e, LV v); /* to 64 bits, unsigned */
 LV tensor_divide(Emit *e, LV x, LV y, LV *rest);
 /* `aligned`: row and column are coordinates of the slice, but for the number of a line. */
 MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool aligned);
+/* Elements that only the innermost dimension tells apart, in which they follow one another. */
+typedef struct TensorLine {
+    LV start; /* i32: index of the one whose coordinate in it is 0 */
+    LV inner; /* i32: the first one's coordinate in it, not clamped */
+    LV outside; /* i1 or lanes: they have the constant; NULL: none has */
+} TensorLine;
+/* `at`: the number of an aligned line, or the linear index of the line's first element. */
+TensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned);
+/* What a store or a load does with coordinates that are outside. */
+uint32_t tensor_mode(const MatTransfer *x);
+LV tensor_modulo(Emit *e, LV c, LV n); /* OpSMod of a coordinate by an unsigned number */
 /* The distance in bytes from the pointer to a block. Exact, since neither factor has more than 32
  * bits. */
 LV tensor_bytes(Emit *e, LV index, uint64_t unit);
@@ -79,6 +91,18 @@ LV tensor_clamp_value(Emit *e, const MatTransfer *x);
 /* A vector of elements in memory, of which those in `mask` exist (NULL: all): loads one like
  * `value`, or stores `value` and returns NULL. */
 LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store);
+
+/* ---- tensor_runs.c --------------------------------------------------------------------------- */
+
+/* How the matrix is divided into lines that are runs in memory. */
+typedef struct TensorRuns {
+    LV possible;      /* i1; NULL: never */
+    LV length, lines; /* i32: elements of a line, and the number of lines */
+    LV width, first;  /* i32: of the clip region: columns, and the tile's index of its first element */
+    bool aligned;
+} TensorRuns;
+TensorRuns tensor_runs(Emit *e, const MatTransfer *x, LV aligned);
+void tensor_by_runs(Emit *e, const MatTransfer *x, const TensorRuns *r, const MatTile *tile);
 
 /* ---- tensor_decode.c ------------------------------------------------------------------------- */
 

@@ -64,8 +64,21 @@ LV tensor_divide(Emit *e, LV x, LV y, LV *rest)
     return q;
 }
 
+/* The same for x below TENSOR_SMALL, whose quotients f32 gives exactly. */
+static LV divide_small(Emit *e, LV x, LV y, LV *rest)
+{
+    if (!emit_is_lanes(x) || LLVMIsConstant(y))
+        return tensor_divide(e, x, y, rest);
+    LV safe = emit_tensor_divisor(e, y);
+    LV n = LLVMBuildSIToFP(e->b, x, emit_lanes_type(e, e->f32), "");
+    LV d = emit_lanes(e, LLVMBuildUIToFP(e->b, safe, e->f32, ""));
+    LV q = LLVMBuildFPToSI(e->b, LLVMBuildFDiv(e->b, n, d, ""), LLVMTypeOf(x), "");
+    *rest = tensor_op(e, LLVMBuildSub, x, tensor_op(e, LLVMBuildMul, q, safe));
+    return q;
+}
+
 /* OpSMod of a coordinate by a dimension's size, which is a uint32_t. */
-static LV modulo_of(Emit *e, LV c, LV n)
+LV tensor_modulo(Emit *e, LV c, LV n)
 {
     LV negative = tensor_compare(e, LLVMIntSLT, c, ir_int(e->i32, 0)), r;
     /* for c < 0: n - 1 - (-1 - c) % n */
@@ -106,15 +119,19 @@ LV tensor_widen(Emit *e, LV v)
     return LLVMBuildZExt(e->b, v, emit_is_lanes(v) ? emit_lanes_type(e, e->i64) : e->i64, "");
 }
 
-static LV index_through_view(Emit *e, const MatTransfer *x, LV index)
+typedef LV Divide(Emit *e, LV x, LV y, LV *rest);
+
+/* coord: the coordinates in the view. */
+static LV index_through_view(Emit *e, const MatTransfer *x, LV index, LV *coord)
 {
+    Divide *divide = x->small ? divide_small : tensor_divide;
     const LV *size = x->view_sizes ? x->v + TENSOR_VIEW_SIZE * x->vd : x->f + TENSOR_SPAN * x->d;
-    LV coord[TENSOR_MAX_DIMS], stride = ir_int(e->i32, 1), sum = NULL;
+    LV stride = ir_int(e->i32, 1), sum = NULL;
     for (uint32_t k = 0; k < x->vd; k++)
         coord[k] = ir_int(e->i32, 0); /* once specialised, it may not be a permutation */
     for (uint32_t k = x->vd; k-- > 0;) {
         uint32_t i = x->permutation[k];
-        index = tensor_divide(e, index, size[i], &coord[i]);
+        index = divide(e, index, size[i], &coord[i]);
     }
     for (uint32_t k = x->vd; k-- > 0;) {
         LV s = x->view_sizes ? x->v[TENSOR_VIEW_STRIDE * x->vd + k] : stride;
@@ -140,10 +157,15 @@ static LV mirror_into(Emit *e, LV c, LV size)
     return tensor_choose(e, LLVMBuildICmp(e->b, LLVMIntULE, size, one, ""), ir_int(e->i32, 0), m);
 }
 
+uint32_t tensor_mode(const MatTransfer *x)
+{
+    return x->store && x->clamp != TENSOR_UNDEFINED ? (uint32_t)TENSOR_CONSTANT : x->clamp;
+}
+
 /* A coordinate in dimension k of the tensor, after the clamp mode. */
 static LV clamp_coordinate(Emit *e, const MatTransfer *x, LV c, uint32_t k, MatTensorPlace *p)
 {
-    uint32_t mode = x->store && x->clamp != TENSOR_UNDEFINED ? (uint32_t)TENSOR_CONSTANT : x->clamp;
+    uint32_t mode = tensor_mode(x);
     LV size = tensor_field(x, TENSOR_SIZE, k),
        last = LLVMBuildSub(e->b, size, ir_int(e->i32, 1), "");
     if (mode == TENSOR_UNDEFINED)
@@ -159,31 +181,45 @@ static LV clamp_coordinate(Emit *e, const MatTransfer *x, LV c, uint32_t k, MatT
         return tensor_choose(e, negative, ir_int(e->i32, 0), tensor_choose(e, out, last, c));
     }
     return tensor_choose(
-        e, out, mode == TENSOR_REPEAT ? modulo_of(e, c, size) : mirror_into(e, c, size), c);
+        e, out, mode == TENSOR_REPEAT ? tensor_modulo(e, c, size) : mirror_into(e, c, size), c);
+}
+
+/* The coordinates in the slice of the element that has this linear index. */
+static void slice_coordinates(Emit *e, const MatTransfer *x, LV index, LV *coord)
+{
+    Divide *divide = x->small ? divide_small : tensor_divide;
+    if (x->view) {
+        index = index_through_view(e, x, index, coord);
+        /* nothing has wrapped, so that this gave the slice's coordinates */
+        if (x->small && !x->view_sizes && x->vd == x->d)
+            return;
+    }
+    for (uint32_t k = x->d; k-- > 0;)
+        index = divide(e, index, tensor_field(x, TENSOR_SPAN, k), &coord[k]);
+}
+
+/* The same of an aligned line, for the element at `inner` in it. */
+static void line_coordinates(Emit *e, const MatTransfer *x, LV line, LV inner, LV *coord)
+{
+    uint32_t k = x->d - 1;
+    coord[k] = inner;
+    if (!x->swapped) {
+        while (k-- > 0)
+            line = tensor_divide(e, line, tensor_field(x, TENSOR_SPAN, k), &coord[k]);
+        return;
+    }
+    for (k = 0; k + 1 < x->d; k++)
+        coord[k] = k == x->outer ? line : ir_int(e->i32, 0);
 }
 
 MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool aligned)
 {
     MatTensorPlace p = { 0 };
     LV coord[TENSOR_MAX_DIMS] = { 0 };
-    if (aligned && x->swapped) {
-        for (uint32_t k = 0; k < x->d; k++)
-            coord[k] = ir_int(e->i32, 0);
-        coord[x->outer] = col;
-        coord[x->d - 1] = row;
-    } else {
-        LV index = row;
-        uint32_t k = x->d;
-        if (aligned) {
-            coord[--k] = col;
-        } else {
-            index = linear_index(e, x, row, col, &p);
-            if (x->view)
-                index = index_through_view(e, x, index);
-        }
-        while (k-- > 0)
-            index = tensor_divide(e, index, tensor_field(x, TENSOR_SPAN, k), &coord[k]);
-    }
+    if (aligned)
+        line_coordinates(e, x, x->swapped ? col : row, x->swapped ? row : col, coord);
+    else
+        slice_coordinates(e, x, linear_index(e, x, row, col, &p), coord);
     for (uint32_t k = 0; k < x->d; k++) {
         LV c = tensor_op(e, LLVMBuildAdd, coord[k], tensor_field(x, TENSOR_OFFSET, k));
         c = clamp_coordinate(e, x, c, k, &p);
@@ -192,6 +228,29 @@ MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool 
         p.index = p.index ? tensor_op(e, LLVMBuildAdd, p.index, term) : term;
     }
     return p;
+}
+
+TensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned)
+{
+    MatTensorPlace p = { 0 };
+    TensorLine line = { .start = ir_int(e->i32, 0) };
+    LV coord[TENSOR_MAX_DIMS] = { 0 };
+    if (aligned)
+        line_coordinates(e, x, at, ir_int(e->i32, 0), coord);
+    else
+        slice_coordinates(e, x, at, coord);
+    for (uint32_t k = 0; k < x->d; k++) {
+        LV c = tensor_op(e, LLVMBuildAdd, coord[k], tensor_field(x, TENSOR_OFFSET, k));
+        if (k + 1 == x->d) {
+            line.inner = c;
+            break;
+        }
+        LV term = tensor_op(e, LLVMBuildMul, clamp_coordinate(e, x, c, k, &p),
+                            tensor_field(x, TENSOR_STRIDE, k));
+        line.start = tensor_op(e, LLVMBuildAdd, line.start, term);
+    }
+    line.outside = p.constant;
+    return line;
 }
 
 LV tensor_not(Emit *e, LV v) { return LLVMBuildNot(e->b, v, ""); }

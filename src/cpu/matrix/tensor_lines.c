@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transfers line by line of the matrix, W elements at a time, between a tensor and a dense tile.
- *
- * Adjacent elements of a line are one masked vector access (a run), unless an index among them
- * wraps (tensor_address.c).
+ * Transfers between a tensor and a dense tile: by runs where they can be (tensor_runs.c), else line
+ * by line of the matrix, W elements at a time, each at an address of its own.
  */
 #include "cpu/matrix/tensor.h"
 
@@ -35,88 +33,6 @@ LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store)
     return v;
 }
 
-/* Whether a line's elements are known to be adjacent. */
-static bool in_runs(const MatTransfer *x, const TensorChunk *c)
-{
-    bool modes = x->clamp <= TENSOR_CONSTANT || x->store;
-    return c->aligned && modes && !x->decode &&
-           ir_is_int(tensor_field(x, TENSOR_BLOCK, x->d - 1), 1) &&
-           ir_is_int(tensor_field(x, TENSOR_STRIDE, x->d - 1), 1);
-}
-
-/* Adjacent elements of a line. */
-typedef struct TensorRun {
-    LV start; /* i64: index of lane 0, which may be left out and then be negative */
-    LV wraps; /* i1: an index wraps, so that they are no run */
-} TensorRun;
-
-static TensorRun find_run(Emit *e, const MatTransfer *x, const TensorChunk *c,
-                          const MatTensorPlace *p)
-{
-    uint32_t inner = x->d - 1;
-    LV outer = ir_int(e->i32, 0),
-       coord = LLVMBuildAdd(e->b, tensor_field(x, TENSOR_OFFSET, inner), c->first, "");
-    for (uint32_t k = 0; k < inner; k++) {
-        LV term = LLVMBuildMul(e->b, p->block[k], tensor_field(x, TENSOR_STRIDE, k), "");
-        outer = LLVMBuildAdd(e->b, outer, term, "");
-    }
-    LV before =
-        LLVMBuildAdd(e->b, tensor_widen(e, outer), LLVMBuildSExt(e->b, coord, e->i64, ""), "");
-    LV inside = tensor_widen(e, LLVMBuildAdd(e->b, outer, coord, ""));
-    LV negative = LLVMBuildICmp(e->b, LLVMIntSLT, coord, ir_int(e->i32, 0), "");
-    LV start = LLVMBuildSelect(e->b, negative, before, inside, "");
-    /* negative coordinates are left out if the edge has a constant, but not if it is undefined */
-    LLVMIntPredicate above = x->clamp == TENSOR_UNDEFINED ? LLVMIntUGT : LLVMIntSGT;
-    LV most = ir_int(e->i64, ((uint64_t)1 << 32) - e->W);
-    return (TensorRun){ start, LLVMBuildICmp(e->b, above, start, most, "") };
-}
-
-/* Accesses one by one elements that turn out to be no run. That hardly ever happens, so the code is
- * short rather than fast. */
-static LV access_each(Emit *e, const MatTransfer *x, LV index, LV value, LV inside)
-{
-    LT type = emit_lanes_type(e, x->type), numbers = emit_lanes_type(e, e->i32);
-    LV v = emit_alloca(e, type, "elements"), at = emit_alloca(e, numbers, "indices");
-    LV is = emit_alloca(e, numbers, "inside");
-    LLVMBuildStore(e->b, value, v);
-    LLVMBuildStore(e->b, emit_lanes(e, index), at);
-    LLVMBuildStore(e->b, LLVMBuildZExt(e->b, inside, numbers, ""), is);
-    EmitLoop l = loop_begin(e, ir_int(e->i32, e->W));
-    LV lane = tensor_widen(e, l.index);
-    LV mine = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, is, &lane, 1, ""), "");
-    EmitIf f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntNE, mine, ir_int(e->i32, 0), ""));
-    LV number = LLVMBuildLoad2(e->b, e->i32, LLVMBuildGEP2(e->b, e->i32, at, &lane, 1, ""), "");
-    LV in_tensor = ir_at(e->b, x->base, tensor_bytes(e, number, x->bytes));
-    LV in_tile = LLVMBuildGEP2(e->b, x->type, v, &lane, 1, "");
-    LV one = ir_load(e->b, x->type, x->store ? in_tile : in_tensor, x->bytes);
-    ir_store(e->b, one, x->store ? in_tensor : in_tile, x->bytes);
-    if_end(e, &f);
-    loop_end(e, &l);
-    return LLVMBuildLoad2(e->b, type, v, "");
-}
-
-/* Loads or stores those of a line's adjacent elements that are `inside` (NULL: all). */
-static LV access_run(Emit *e, const MatTransfer *x, const TensorChunk *c, const MatTensorPlace *p,
-                     LV value, LV inside)
-{
-    TensorRun run = find_run(e, x, c, p);
-    LV slot = emit_alloca(e, LLVMTypeOf(value), "run");
-    LV all = ir_int(emit_lanes_type(e, e->i1), 1);
-    LV in_tensor =
-        ir_at(e->b, x->base, LLVMBuildMul(e->b, run.start, ir_int(e->i64, x->bytes), ""));
-    EmitIf f = if_begin(e, tensor_not(e, run.wraps));
-    LV v = tensor_run(e, in_tensor, value, x->bytes, inside, x->store);
-    if (!x->store)
-        LLVMBuildStore(e->b, v, slot);
-    if_end(e, &f);
-    f = if_begin(e, run.wraps);
-    v = access_each(e, x, p->index, value, inside ? inside : all);
-    if (!x->store)
-        LLVMBuildStore(e->b, v, slot);
-    if_end(e, &f);
-    return x->store ? NULL : LLVMBuildLoad2(e->b, LLVMTypeOf(value), slot, "");
-}
-
 LV tensor_clamp_value(Emit *e, const MatTransfer *x)
 {
     LV v = x->f[TENSOR_CLAMP_VALUE * x->d];
@@ -142,21 +58,16 @@ static void transfer_chunk(Emit *e, const MatTransfer *x, const TensorChunk *c)
     LV offset = tensor_bytes(e, p.index, x->unit);
     inside = tensor_both(e, inside, tensor_exists(e, x, offset, x->unit));
     inside = inside ? emit_lanes(e, inside) : NULL;
-    bool runs = in_runs(x, c);
     LV in_tensor = ir_at(e->b, x->base, emit_lanes(e, offset));
     LV all = ir_int(emit_lanes_type(e, e->i1), 1);
     if (x->store) {
         value = tensor_run(e, in_tile, zero, x->bytes, mask, false);
-        if (runs)
-            access_run(e, x, c, &p, value, inside);
-        else
-            lanes_masked_store(e, value, in_tensor, x->bytes, inside ? inside : all);
+        lanes_masked_store(e, value, in_tensor, x->bytes, inside ? inside : all);
         return;
     }
     value =
         x->decode ? tensor_decode(e, x, c->aligned, &p, inside)
-        : runs ? access_run(e, x, c, &p, zero, inside)
-               : lanes_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes, inside ? inside : all);
+                  : lanes_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes, inside ? inside : all);
     if (x->decode && inside)
         value = tensor_choose(e, inside, value, zero);
     if (p.constant)
@@ -206,6 +117,23 @@ static void aligned_lines(Emit *e, const MatTransfer *x, const MatTile *tile)
     if_end(e, &f);
 }
 
+static void by_elements(Emit *e, const MatTransfer *x, const MatTile *tile, LV aligned)
+{
+    bool maybe = aligned && !ir_is_int(aligned, 0);
+    if (maybe && ir_is_int(aligned, 1)) {
+        aligned_lines(e, x, tile);
+    } else if (!maybe) {
+        transfer_lines(e, x, tile, false);
+    } else {
+        EmitIf f = if_begin(e, aligned);
+        aligned_lines(e, x, tile);
+        if_end(e, &f);
+        f = if_begin(e, tensor_not(e, aligned));
+        transfer_lines(e, x, tile, false);
+        if_end(e, &f);
+    }
+}
+
 void tensor_by_lines(Emit *e, const MatTransfer *x, const MatTile *home, LV aligned)
 {
     MatLeader leader = mat_leader_begin(e, x->matrix);
@@ -216,17 +144,18 @@ void tensor_by_lines(Emit *e, const MatTransfer *x, const MatTile *home, LV alig
         if (x->store || x->clips)
             mat_copy(e, x->matrix, &tile, home);
     }
-    bool maybe = aligned && !ir_is_int(aligned, 0), surely = aligned && ir_is_int(aligned, 1);
-    if (surely) {
-        aligned_lines(e, x, &tile);
-    } else if (!maybe) {
-        transfer_lines(e, x, &tile, false);
-    } else {
-        EmitIf f = if_begin(e, aligned);
-        aligned_lines(e, x, &tile);
+    TensorRuns runs = tensor_runs(e, x, aligned);
+    bool never = !runs.possible || ir_is_int(runs.possible, 0);
+    if (!never) {
+        EmitIf f = if_begin(e, runs.possible);
+        tensor_by_runs(e, x, &runs, &tile);
         if_end(e, &f);
-        f = if_begin(e, tensor_not(e, aligned));
-        transfer_lines(e, x, &tile, false);
+    }
+    if (never) {
+        by_elements(e, x, &tile, aligned);
+    } else if (!ir_is_int(runs.possible, 1)) {
+        EmitIf f = if_begin(e, tensor_not(e, runs.possible));
+        by_elements(e, x, &tile, aligned);
         if_end(e, &f);
     }
     if (!x->store && tile.ptr != home->ptr)
