@@ -468,7 +468,7 @@ static bool random_tensor(uint64_t seed, HeddleDeviceKind kind)
 TEST(random_tensors)
 {
     for (uint32_t d = 0; d < COUNT_OF(kinds); d++)
-        for (uint64_t seed = 1; seed <= (uint64_t)(getenv("SEEDS") ? (d ? atoi(getenv("SEEDS")) : 0) : 16); seed++)
+        for (uint64_t seed = 1; seed <= 24; seed++)
             CHECK(random_tensor(seed, kinds[d]));
 }
 

@@ -49,10 +49,10 @@ static void count_end(Emit *e, LLVMBuilderRef b, LV fn, Count *c, uint64_t n)
     LLVMPositionBuilderAtEnd(b, out);
 }
 
-/* A tile is transposed in squares, several of which lie side by side in wide vectors, each in a part
- * of at most 16 bytes: machines interleave within such parts at once. Large elements of lines that
- * are far apart take one square as wide as a vector: joining the parts would cost as much as it
- * saves, and each line is read but once. */
+/* A tile is transposed in squares, several of which lie side by side in wide vectors, each in a
+ * part of at most 16 bytes: machines interleave within such parts at once. Large elements of lines
+ * that are far apart take one square as wide as a vector: joining the parts would cost as much as
+ * it saves, and each line is read but once. */
 typedef struct Squares {
     uint32_t side, n; /* elements; squares */
     uint32_t bytes;   /* of an element */
@@ -67,7 +67,8 @@ static Squares choose_squares(Emit *e, const MatCopy *f)
     while (f->rows % s.side || f->cols % s.side)
         s.side /= 2;
     uint32_t lines = f->from_col ? f->cols : f->rows, room = lanes_of(e)->machine->vector_bits / 8;
-    while (s.side * s.n * 2 * s.bytes <= MIN(room, (uint32_t)VECTOR_BYTES) && lines % (s.side * s.n * 2) == 0)
+    while (s.side * s.n * 2 * s.bytes <= MIN(room, (uint32_t)VECTOR_BYTES) &&
+           lines % (s.side * s.n * 2) == 0)
         s.n *= 2;
     return s;
 }
@@ -101,8 +102,7 @@ static void transpose_squares(Emit *e, LLVMBuilderRef b, const Squares *s, const
     int order[2][VECTOR_BYTES];
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t half = 0; half < 2; half++)
-            order[half][k] =
-                (int)(k / side * side + (k % side + half * side) / 2 + k % 2 * n);
+            order[half][k] = (int)(k / side * side + (k % side + half * side) / 2 + k % 2 * n);
     for (uint32_t k = 0; k < side; k++) {
         LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
         v[k] = load_pieces(e, b, s, ir_at_inbounds(b, from[0], offset), from[1]);
@@ -158,8 +158,7 @@ static LV make_copy(Emit *e, const MatCopy *f)
 {
     char name[64];
     snprintf(name, sizeof(name), "tile_copy_%ux%u_%u%s%s%s", f->rows, f->cols, f->bytes,
-             f->from_col ? "_from_col" : "", f->to_col ? "_to_col" : "",
-             f->from_far ? "_far" : "");
+             f->from_col ? "_from_col" : "", f->to_col ? "_to_col" : "", f->from_far ? "_far" : "");
     LV fn = LLVMAddFunction(e->ll, name, copy_type(e));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(e->cx);
@@ -188,8 +187,8 @@ void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     uint32_t bytes = comp_bytes(mat_comp(t));
     bool from_far = from->col != to->col && to->near && !from->near;
-    LV fn = copy_function(
-        e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, from_far, NULL });
+    LV fn =
+        copy_function(e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, from_far, NULL });
     LV args[] = { to->ptr, to->stride, from->ptr, from->stride };
     MatLeader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");

@@ -8,7 +8,8 @@
  *   view, or it swaps two dimensions and lines are columns), so no index is taken apart in lanes;
  * - a tile: if moreover the slice is inside and elements are adjacent, it is a tile in memory like
  *   that of OpCooperativeMatrixLoadKHR, which multiply-adds read where it lies (LAZY);
- * - runs: a line across an edge with a constant is one masked vector access.
+ * - runs: the matrix consists of equally long lines whose elements are adjacent in the tensor, but
+ *   for what lies outside (tensor_runs.c).
  */
 #include "cpu/matrix/tensor.h"
 

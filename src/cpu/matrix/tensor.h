@@ -66,13 +66,13 @@ LV tensor_divide(Emit *e, LV x, LV y, LV *rest);
 /* `aligned`: row and column are coordinates of the slice, but for the number of a line. */
 MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool aligned);
 /* Elements that only the innermost dimension tells apart, in which they follow one another. */
-typedef struct TensorLine {
-    LV start; /* i32: index of the one whose coordinate in it is 0 */
-    LV inner; /* i32: the first one's coordinate in it, not clamped */
+typedef struct MatTensorLine {
+    LV start;   /* i32: index of the one whose coordinate in it is 0 */
+    LV inner;   /* i32: the first one's coordinate in it, not clamped */
     LV outside; /* i1 or lanes: they have the constant; NULL: none has */
-} TensorLine;
+} MatTensorLine;
 /* `at`: the number of an aligned line, or the linear index of the line's first element. */
-TensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned);
+MatTensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned);
 /* What a store or a load does with coordinates that are outside. */
 uint32_t tensor_mode(const MatTransfer *x);
 LV tensor_modulo(Emit *e, LV c, LV n); /* OpSMod of a coordinate by an unsigned number */
@@ -95,14 +95,15 @@ LV tensor_run(Emit *e, LV p, LV value, uint32_t align, LV mask, bool store);
 /* ---- tensor_runs.c --------------------------------------------------------------------------- */
 
 /* How the matrix is divided into lines that are runs in memory. */
-typedef struct TensorRuns {
+typedef struct MatTensorRuns {
     LV possible;      /* i1; NULL: never */
     LV length, lines; /* i32: elements of a line, and the number of lines */
-    LV width, first;  /* i32: of the clip region: columns, and the tile's index of its first element */
+    LV width,
+        first; /* i32: of the clip region: columns, and the tile's index of its first element */
     bool aligned;
-} TensorRuns;
-TensorRuns tensor_runs(Emit *e, const MatTransfer *x, LV aligned);
-void tensor_by_runs(Emit *e, const MatTransfer *x, const TensorRuns *r, const MatTile *tile);
+} MatTensorRuns;
+MatTensorRuns tensor_runs(Emit *e, const MatTransfer *x, LV aligned);
+void tensor_by_runs(Emit *e, const MatTransfer *x, const MatTensorRuns *r, const MatTile *tile);
 
 /* ---- tensor_decode.c ------------------------------------------------------------------------- */
 

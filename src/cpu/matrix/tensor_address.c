@@ -230,10 +230,10 @@ MatTensorPlace tensor_place(Emit *e, const MatTransfer *x, LV row, LV col, bool 
     return p;
 }
 
-TensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned)
+MatTensorLine tensor_line(Emit *e, const MatTransfer *x, LV at, bool aligned)
 {
     MatTensorPlace p = { 0 };
-    TensorLine line = { .start = ir_int(e->i32, 0) };
+    MatTensorLine line = { .start = ir_int(e->i32, 0) };
     LV coord[TENSOR_MAX_DIMS] = { 0 };
     if (aligned)
         line_coordinates(e, x, at, ir_int(e->i32, 0), coord);

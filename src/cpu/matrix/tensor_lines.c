@@ -65,9 +65,9 @@ static void transfer_chunk(Emit *e, const MatTransfer *x, const TensorChunk *c)
         lanes_masked_store(e, value, in_tensor, x->bytes, inside ? inside : all);
         return;
     }
-    value =
-        x->decode ? tensor_decode(e, x, c->aligned, &p, inside)
-                  : lanes_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes, inside ? inside : all);
+    value = x->decode ? tensor_decode(e, x, c->aligned, &p, inside)
+                      : lanes_masked_load(e, LLVMTypeOf(zero), in_tensor, x->bytes,
+                                          inside ? inside : all);
     if (x->decode && inside)
         value = tensor_choose(e, inside, value, zero);
     if (p.constant)
@@ -144,7 +144,7 @@ void tensor_by_lines(Emit *e, const MatTransfer *x, const MatTile *home, LV alig
         if (x->store || x->clips)
             mat_copy(e, x->matrix, &tile, home);
     }
-    TensorRuns runs = tensor_runs(e, x, aligned);
+    MatTensorRuns runs = tensor_runs(e, x, aligned);
     bool never = !runs.possible || ir_is_int(runs.possible, 0);
     if (!never) {
         EmitIf f = if_begin(e, runs.possible);

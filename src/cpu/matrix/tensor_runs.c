@@ -4,10 +4,10 @@
  *
  * In linear order the elements of a matrix (of the clip region, if there is one) are lines of equal
  * length, within which only the coordinate in the innermost dimension changes, by one from element
- * to element. Lines may be parts of the matrix's rows or several rows long: what counts is that none
- * crosses the end of a span or of a view's dimension, which is decided once for a transfer, at run
- * time. Where lines begin is computed for W of them at a time; only what the clamp mode does to the
- * innermost coordinate concerns single elements, and only lines that hang over an edge.
+ * to element. Lines may be parts of the matrix's rows or several rows long: what counts is that
+ * none crosses the end of a span or of a view's dimension, which is decided once for a transfer, at
+ * run time. Where lines begin is computed for W of them at a time; only what the clamp mode does to
+ * the innermost coordinate concerns single elements, and only lines that hang over an edge.
  *
  * Element by element, tensor_lines.c does the same for every slice.
  */
@@ -134,7 +134,7 @@ static void require_room(TensorTest *t, const MatTransfer *x)
 }
 
 /* The clip region: how many elements, and where its first one is. */
-static LV clip_region(TensorTest *t, const MatTransfer *x, TensorRuns *r)
+static LV clip_region(TensorTest *t, const MatTransfer *x, MatTensorRuns *r)
 {
     Emit *e = t->e;
     LV rows = ir_int(e->i32, x->matrix->rows), cols = ir_int(e->i32, x->matrix->cols);
@@ -158,11 +158,11 @@ static void require_pieces(TensorTest *t, const MatTransfer *x)
         require_order(t, tensor_field(x, TENSOR_SIZE, x->d - 1), LLVMIntUGE, ir_int(t->e->i32, n));
 }
 
-TensorRuns tensor_runs(Emit *e, const MatTransfer *x, LV aligned)
+MatTensorRuns tensor_runs(Emit *e, const MatTransfer *x, LV aligned)
 {
     enum { SHORTEST = 4 }; /* shorter lines are slower than single elements */
     TensorTest t = { e, ir_int(e->i1, 1) };
-    TensorRuns r = { .aligned = x->swapped || (aligned && ir_is_int(aligned, 1)) };
+    MatTensorRuns r = { .aligned = x->swapped || (aligned && ir_is_int(aligned, 1)) };
     if (!may_run(x))
         return r;
     LV n = clip_region(&t, x, &r);
@@ -258,8 +258,9 @@ static LV load_pieces(Emit *e, const TensorCopy *c, LV first, LV size, LV mask)
         period = LLVMBuildShl(e->b, LLVMBuildSub(e->b, size, ir_int(e->i32, 1), ""),
                               ir_int(e->i32, 1), "");
     LV p = tensor_modulo(e, first, period), back = LLVMBuildSub(e->b, p, period, "");
-    start = !mirror ? p
-                    : LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULT, p, size, ""), p, back, "");
+    start = !mirror
+                ? p
+                : LLVMBuildSelect(e->b, LLVMBuildICmp(e->b, LLVMIntULT, p, size, ""), p, back, "");
     LV up = tensor_compare(e, LLVMIntULT, tensor_op(e, LLVMBuildAdd, start, lanes_ids(e)), size);
     other = tensor_both(e, mask, tensor_not(e, up));
     LV x = tensor_run(e, at_coordinate(e, c, start), zero, c->x->bytes, tensor_both(e, mask, up),
@@ -287,7 +288,8 @@ static void edge_elements(Emit *e, const TensorCopy *c, const TensorPart *p)
 {
     const MatTransfer *x = c->x;
     uint32_t mode = tensor_mode(x), inner = x->d - 1;
-    LV zero = LLVMConstNull(emit_lanes_type(e, x->type)), size = tensor_field(x, TENSOR_SIZE, inner);
+    LV zero = LLVMConstNull(emit_lanes_type(e, x->type)),
+       size = tensor_field(x, TENSOR_SIZE, inner);
     LV at = tensor_op(e, LLVMBuildAdd, p->start, lanes_ids(e)), v;
     LV inside = tensor_compare(e, LLVMIntULT, at, x->end[inner]);
     inside = emit_lanes(e, tensor_both(e, inside, c->inside));
@@ -379,29 +381,46 @@ static void transfer_line(Emit *e, const TensorCopy *c)
 /* Numbers of W lines: one of the tensor's indices, one of the tile's, ... */
 enum { LINE_START, LINE_INNER, LINE_OUTSIDE, LINE_IN_TILE, LINE_NUMBERS };
 
-static LV number_at(Emit *e, LV table, uint32_t which, LV line)
+typedef struct TensorTable {
+    LV numbers;
+    LV inner;     /* i32: the same of all lines; NULL: in the table */
+    bool outside; /* some lines may be */
+} TensorTable;
+
+static LV number_at(Emit *e, const TensorTable *t, uint32_t which, LV line)
 {
     LV index = LLVMBuildAdd(e->b, line, ir_int(e->i32, which * e->W), "");
     LV wide = tensor_widen(e, index);
-    return LLVMBuildInBoundsGEP2(e->b, e->i32, table, &wide, 1, "");
+    return LLVMBuildInBoundsGEP2(e->b, e->i32, t->numbers, &wide, 1, "");
 }
 
-static void set_numbers(Emit *e, LV table, uint32_t which, LV v)
+static void set_numbers(Emit *e, const TensorTable *t, uint32_t which, LV v)
 {
-    ir_store(e->b, emit_lanes(e, v), number_at(e, table, which, ir_int(e->i32, 0)), 4);
+    ir_store(e->b, emit_lanes(e, v), number_at(e, t, which, ir_int(e->i32, 0)), 4);
+}
+
+static LV load_number(Emit *e, const TensorTable *t, uint32_t which, LV line)
+{
+    return LLVMBuildLoad2(e->b, e->i32, number_at(e, t, which, line), "");
 }
 
 /* Where each of W lines from `line` on begins. */
-static TensorLine find_lines(Emit *e, const MatTransfer *x, const TensorRuns *r, LV line, LV table)
+static void find_lines(Emit *e, const MatTransfer *x, const MatTensorRuns *r, LV line,
+                       TensorTable *t)
 {
-    LV number = tensor_op(e, LLVMBuildAdd, line, lanes_ids(e));
+    LV number = tensor_op(e, LLVMBuildAdd, line, lanes_ids(e)), span;
     LV linear = tensor_op(e, LLVMBuildMul, number, r->length), in_tile = linear;
-    TensorLine at = tensor_line(e, x, r->aligned ? number : linear, r->aligned);
-    set_numbers(e, table, LINE_START, at.start);
-    if (emit_is_lanes(at.inner))
-        set_numbers(e, table, LINE_INNER, at.inner);
+    MatTensorLine at = tensor_line(e, x, r->aligned ? number : linear, r->aligned);
+    set_numbers(e, t, LINE_START, at.start);
+    span = tensor_field(x, TENSOR_SPAN, x->d - 1);
+    t->inner = emit_is_lanes(at.inner) ? NULL : at.inner;
+    if (ir_is_int(LLVMBuildICmp(e->b, LLVMIntEQ, r->length, span, ""), 1))
+        t->inner = tensor_field(x, TENSOR_OFFSET, x->d - 1);
+    if (!t->inner)
+        set_numbers(e, t, LINE_INNER, at.inner);
+    t->outside = at.outside;
     if (at.outside)
-        set_numbers(e, table, LINE_OUTSIDE,
+        set_numbers(e, t, LINE_OUTSIDE,
                     LLVMBuildZExt(e->b, emit_lanes(e, at.outside), emit_lanes_type(e, e->i32), ""));
     if (x->clips) {
         LV beside = LLVMBuildSub(e->b, ir_int(e->i32, x->matrix->cols), r->width, ""), rest;
@@ -409,46 +428,37 @@ static TensorLine find_lines(Emit *e, const MatTransfer *x, const TensorRuns *r,
         in_tile = tensor_op(e, LLVMBuildAdd, in_tile, tensor_op(e, LLVMBuildMul, row, beside));
         in_tile = tensor_op(e, LLVMBuildAdd, in_tile, r->first);
     }
-    set_numbers(e, table, LINE_IN_TILE, in_tile);
-    return at;
+    set_numbers(e, t, LINE_IN_TILE, in_tile);
 }
 
-static LV load_number(Emit *e, LV table, uint32_t which, LV line)
+static TensorCopy line_copy(Emit *e, const MatTransfer *x, const TensorTable *t, LV line, LV tile)
 {
-    return LLVMBuildLoad2(e->b, e->i32, number_at(e, table, which, line), "");
-}
-
-static TensorCopy line_copy(Emit *e, const MatTransfer *x, const TensorRuns *r,
-                            const MatTile *tile, LV table, LV line, const TensorLine *at)
-{
-    TensorCopy c = { .x = x, .length = r->length, .inner = at->inner };
-    LV size = ir_int(e->i64, x->bytes), start = load_number(e, table, LINE_START, line);
-    LV in_tile = load_number(e, table, LINE_IN_TILE, line);
+    LV size = ir_int(e->i64, x->bytes), start = load_number(e, t, LINE_START, line);
+    LV in_tile = load_number(e, t, LINE_IN_TILE, line);
+    TensorCopy c = { .x = x };
     c.line = ir_at(e->b, x->base, LLVMBuildMul(e->b, tensor_widen(e, start), size, ""));
-    c.tile = ir_at(e->b, tile->ptr, LLVMBuildMul(e->b, tensor_widen(e, in_tile), size, ""));
-    if (emit_is_lanes(at->inner))
-        c.inner = load_number(e, table, LINE_INNER, line);
-    if (at->outside)
-        c.inside = LLVMBuildICmp(e->b, LLVMIntEQ, load_number(e, table, LINE_OUTSIDE, line),
+    c.tile = ir_at(e->b, tile, LLVMBuildMul(e->b, tensor_widen(e, in_tile), size, ""));
+    c.inner = t->inner ? t->inner : load_number(e, t, LINE_INNER, line);
+    if (t->outside)
+        c.inside = LLVMBuildICmp(e->b, LLVMIntEQ, load_number(e, t, LINE_OUTSIDE, line),
                                  ir_int(e->i32, 0), "");
     return c;
 }
 
-void tensor_by_runs(Emit *e, const MatTransfer *x, const TensorRuns *r, const MatTile *tile)
+void tensor_by_runs(Emit *e, const MatTransfer *x, const MatTensorRuns *r, const MatTile *tile)
 {
     MatTransfer small = *x;
     small.small = !r->aligned;
     LV width = ir_int(e->i32, e->W), more = ir_int(e->i32, e->W - 1);
-    LV table = emit_alloca(e, LLVMArrayType2(e->i32, (uint64_t)LINE_NUMBERS * e->W), "lines");
-    EmitLoop l = loop_begin(
-        e, LLVMBuildUDiv(e->b, LLVMBuildAdd(e->b, r->lines, more, ""), width, ""));
+    LT numbers = LLVMArrayType2(e->i32, (uint64_t)LINE_NUMBERS * e->W);
+    TensorTable table = { .numbers = emit_alloca(e, numbers, "lines") };
+    EmitLoop l =
+        loop_begin(e, LLVMBuildUDiv(e->b, LLVMBuildAdd(e->b, r->lines, more, ""), width, ""));
     LV done = LLVMBuildMul(e->b, l.index, width, "");
-    TensorLine at = find_lines(e, &small, r, done, table);
-    if (ir_is_int(LLVMBuildICmp(e->b, LLVMIntEQ, r->length,
-                                tensor_field(x, TENSOR_SPAN, x->d - 1), ""), 1))
-        at.inner = tensor_field(x, TENSOR_OFFSET, x->d - 1);
+    find_lines(e, &small, r, done, &table);
     EmitLoop k = loop_begin(e, smaller(e, LLVMBuildSub(e->b, r->lines, done, ""), width));
-    TensorCopy c = line_copy(e, &small, r, tile, table, k.index, &at);
+    TensorCopy c = line_copy(e, &small, &table, k.index, tile->ptr);
+    c.length = r->length;
     transfer_line(e, &c);
     loop_end(e, &k);
     loop_end(e, &l);
