@@ -108,6 +108,12 @@ SpvId pointer_from(const SpvInst *i);
 const SpvInst *pointer_root(const SpvModule *m, SpvId pointer);
 SpvId pointer_variable(const SpvModule *m, SpvId pointer); /* the variable that is, or 0 */
 
+/* ---- distance.c ------------------------------------------------------------------------------ */
+
+/* Whether pointers into one object, none of them outside of it, lie each at the same distance from
+ * the one before. */
+bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n);
+
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 
 /* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a

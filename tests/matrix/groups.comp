@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // A plain GEMM loop becomes one kernel a strip of 256 bytes of k: the multiply-adds of eight k-steps
-// are one call, no tile is copied on the way, and what is left over has kernels of its own, of two
-// steps and of one.
+// are one call, whose table has the first step's tiles only, no tile is copied on the way, and what
+// is left over has kernels of its own, of two steps and of one.
 // RUN: %heddle compile %s --emit llvm | %filecheck %s
 // CHECK-LABEL: define void @heddle_kernel
 // CHECK-NOT: call void @tile_copy
-// CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x8
+// CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x8_even
 // CHECK-NOT: call void @tile_copy
-// CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x2
+// CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x2_even
 // CHECK-NOT: call void @tile_copy
 // CHECK: call void @gemm_f16_f16_f32_16x16x16_2x2x1
 // CHECK: call void @tile_copies_16x64
-// CHECK-LABEL: define internal void @gemm_f16_f16_f32_16x16x16_2x2x8
+// CHECK-LABEL: define internal void @gemm_f16_f16_f32_16x16x16_2x2x8_even
 // CHECK: fpext <16 x half>
 #version 460
 #pragma use_vulkan_memory_model

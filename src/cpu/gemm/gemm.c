@@ -51,7 +51,9 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
              s->c_other_sign ? "_sat_mixed"
              : s->saturate   ? "_sat"
                              : "",
-             s->prefetch_a || s->prefetch_b ? "_ahead" : "");
+             s->prefetch_a || s->prefetch_b ? "_ahead"
+             : s->even                      ? "_even"
+                                            : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");
@@ -152,6 +154,8 @@ static void append_views(Table *t, const GemmView *v, uint32_t rows, uint32_t co
         const GemmView *x = &v[transposed ? i % rows * cols + i / rows : i];
         append(t, x->ptr);
         append(t, x->stride);
+        if (x->apart)
+            append(t, x->apart);
     }
 }
 
@@ -160,11 +164,12 @@ static void fill_table(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     const GemmShape *s = &c->shape;
     Table t = { b, LLVMInt64TypeInContext(g->cx), c->table, 0 };
     bool swapped = s->c_col; /* see normalise */
+    uint32_t steps = s->even ? 1 : s->steps;
     if (!swapped)
-        append_views(&t, c->a, s->rows, s->steps, false);
-    append_views(&t, c->b, s->steps, s->cols, swapped);
+        append_views(&t, c->a, s->rows, steps, false);
+    append_views(&t, c->b, steps, s->cols, swapped);
     if (swapped)
-        append_views(&t, c->a, s->rows, s->steps, true);
+        append_views(&t, c->a, s->rows, steps, true);
     append_views(&t, c->c, s->rows, s->cols, swapped);
 }
 
@@ -174,8 +179,13 @@ static LLVMValueRef find_panel(Gemm *g, LLVMBuilderRef b, const GemmCall *c, uin
     const GemmShape *s = &c->shape;
     LLVMTypeRef ptr = LLVMPointerTypeInContext(g->cx, 0), i32 = LLVMInt32TypeInContext(g->cx),
                 types[] = { ptr, ptr, i32, i32, ptr };
-    uint32_t before = 2 * s->steps * (s->c_col ? s->cols : s->rows);
-    LLVMValueRef first = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 8ull * before, false);
+    GemmShape as_called = *s;
+    if (s->c_col) { /* the table is the normalised shape's */
+        as_called.rows = s->cols;
+        as_called.cols = s->rows;
+    }
+    uint32_t before = gemm_part_offset(&as_called, PART_B);
+    LLVMValueRef first = LLVMConstInt(LLVMInt64TypeInContext(g->cx), before, false);
     LLVMValueRef args[] = { c->env, ir_at_inbounds(b, c->table, first),
                             LLVMConstInt(i32, gemm_panel_entries(s), false),
                             LLVMConstInt(i32, kind, false), c->scratch };

@@ -15,9 +15,10 @@
 #include "llvm/comp.h"
 
 /* A tile in memory: address of element (0, 0) and the bytes from one row (column-major: column) to
- * the next. */
+ * the next. In an even shape an operand's first step stands for all, `apart` bytes from one to the
+ * next. */
 typedef struct GemmView {
-    LLVMValueRef ptr, stride;
+    LLVMValueRef ptr, stride, apart;
 } GemmView;
 
 typedef struct GemmShape {      /* compared as bytes: zero-initialise */
@@ -33,6 +34,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool saturate;
     bool c_other_sign; /* saturating: one of C and the result is signed */
     bool denormals;    /* float: the sums' are to be kept */
+    bool even;         /* each row's and each column's steps lie at one distance */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
@@ -53,7 +55,7 @@ uint32_t gemm_panel_entries(const GemmShape *s);
 /* One call of a kernel. */
 typedef struct GemmCall {
     GemmShape shape;
-    const GemmView *a, *b, *c; /* rows x steps, steps x cols, rows x cols */
+    const GemmView *a, *b, *c; /* rows x steps, steps x cols (even: one step), rows x cols */
     LLVMValueRef table, scratch;
     LLVMValueRef cold; /* i1: A and B are likely in no near cache */
     /* with shape.prefetch_...: i64, bytes from A's and B's tiles to those of a later call, 0: not

@@ -83,9 +83,11 @@ uint64_t gemm_vectors_apart(const GemmPlan *p);
 uint64_t gemm_sums_offset(const GemmPlan *p);
 uint64_t gemm_packed_a_offset(const GemmPlan *p);
 uint64_t gemm_list_offset(const GemmPlan *p);
-/* Entries of the table: address and stride. */
-uint32_t gemm_n_a(const GemmShape *s);
-uint32_t gemm_n_b(const GemmShape *s);
+/* The table's three parts; where one begins, and how far its entries are apart, in bytes. An entry
+ * is a tile's address and stride, and where the shape is even the distance of its steps. */
+typedef enum GemmPart { PART_A, PART_B, PART_C } GemmPart;
+uint32_t gemm_part_offset(const GemmShape *s, GemmPart part);
+uint32_t gemm_entry_bytes(const GemmShape *s, GemmPart part);
 
 /* ---- ir.c ------------------------------------------------------------------------------------ */
 
@@ -169,8 +171,7 @@ LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v); /* bytes from a panel r
 LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc);
 LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);
 
-/* Entry `index` (a pair) of the table's section that begins at pair `base`. */
-GemmView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index);
+GemmView gemm_table_at(GemmGen *g, GemmPart part, LLVMValueRef index);
 GemmView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step);
 GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
 GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col);

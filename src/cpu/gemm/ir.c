@@ -108,29 +108,46 @@ LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
     return moved(g, v, g->more_vectors, gemm_vectors_apart(g->p));
 }
 
-GemmView gemm_table_at(GemmGen *g, uint32_t base, LLVMValueRef index)
+GemmView gemm_table_at(GemmGen *g, GemmPart part, LLVMValueRef index)
 {
-    LLVMValueRef p = at(g, g->table, mul(g, add(g, index, k64(g, base)), k64(g, 16)));
-    GemmView v = { ir_load(g->b, g->ptr, p, 8), NULL };
+    const GemmShape *s = &g->p->s;
+    uint32_t bytes = gemm_entry_bytes(s, part);
+    LLVMValueRef p = at(g, g->table, k64(g, gemm_part_offset(s, part)));
+    p = at(g, p, mul(g, index, k64(g, bytes)));
+    GemmView v = { ir_load(g->b, g->ptr, p, 8), NULL, NULL };
     v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
+    if (bytes > 16)
+        v.apart = ir_load(g->b, g->i64, at(g, p, k64(g, 16)), 8);
+    return v;
+}
+
+/* A step's tile, where the table has the first one's. */
+static GemmView even_tile(GemmGen *g, GemmPart part, LLVMValueRef line, LLVMValueRef step)
+{
+    GemmView v = gemm_table_at(g, part, line);
+    v.ptr = at(g, v.ptr, mul(g, step, v.apart));
     return v;
 }
 
 GemmView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step)
 {
-    return gemm_table_at(g, 0, add(g, mul(g, row, k64(g, g->p->s.steps)), step));
+    if (g->p->s.even)
+        return even_tile(g, PART_A, row, step);
+    return gemm_table_at(g, PART_A, add(g, mul(g, row, k64(g, g->p->s.steps)), step));
 }
 
 GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col)
 {
-    return gemm_table_at(g, gemm_n_a(&g->p->s), add(g, mul(g, step, k64(g, g->p->s.cols)), col));
+    if (g->p->s.even)
+        return even_tile(g, PART_B, col, step);
+    return gemm_table_at(g, PART_B, add(g, mul(g, step, k64(g, g->p->s.cols)), col));
 }
 
 GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
 {
     const GemmShape *s = &g->p->s;
     LLVMValueRef index = add(g, mul(g, row, k64(g, s->cols)), col);
-    GemmView v = gemm_table_at(g, gemm_n_a(s) + gemm_n_b(s), index);
+    GemmView v = gemm_table_at(g, PART_C, index);
     if (s->c_dense)
         v.stride = k64(g, (uint64_t)s->N * comp_bytes((IrComp)s->c));
     return v;

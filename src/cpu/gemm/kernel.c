@@ -222,13 +222,15 @@ static void block(GemmGen *g, const RegisterBlock *k)
 static LLVMValueRef is_followed(GemmGen *g, bool of_b, LLVMValueRef step, uint32_t i)
 {
     const GemmShape *s = &g->p->s;
-    LLVMValueRef next = add(g, step, k64(g, 1));
     GemmView t = of_b ? gemm_b_tile(g, step, k64(g, i)) : gemm_a_tile(g, k64(g, i), step);
-    GemmView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
     bool by_stride = of_b ? !s->b_col : s->a_col;
     LLVMValueRef apart = by_stride
                              ? mul(g, t.stride, k64(g, s->K))
                              : k64(g, (uint64_t)s->K * comp_bytes((IrComp)(of_b ? s->b : s->a)));
+    if (s->even)
+        return LLVMBuildICmp(g->b, LLVMIntEQ, t.apart, apart, "");
+    LLVMValueRef next = add(g, step, k64(g, 1));
+    GemmView u = of_b ? gemm_b_tile(g, next, k64(g, i)) : gemm_a_tile(g, k64(g, i), next);
     LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, u.ptr, at(g, t.ptr, apart), "");
     LLVMValueRef pitch = LLVMBuildICmp(g->b, LLVMIntEQ, u.stride, t.stride, "");
     return LLVMBuildAnd(g->b, same, pitch, "");
@@ -248,7 +250,7 @@ LLVMValueRef gemm_steps_contiguous(GemmGen *g)
         ok = LLVMBuildAnd(g->b, ok, is_followed(g, false, l.i, i), "");
     for (uint32_t i = 0; !p->pack_b && i < s->cols; i++)
         ok = LLVMBuildAnd(g->b, ok, is_followed(g, true, l.i, i), "");
-    gemm_loop_end(g, &l, 1, k64(g, s->steps - 1u), &ok);
+    gemm_loop_end(g, &l, 1, k64(g, s->even ? 1 : s->steps - 1u), &ok);
     return ok;
 }
 

@@ -212,11 +212,6 @@ uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s)
     return panel_bytes(&p) < LEAST_SHARED ? 0 : gemm_packed_a_offset(&p);
 }
 
-uint32_t gemm_panel_entries(const GemmShape *s)
-{
-    return 2 * s->steps * (s->c_col ? s->rows : s->cols);
-}
-
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
 {
     GemmPlan p;
@@ -224,10 +219,25 @@ uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
     return gemm_list_offset(&p) + 8ull * gemm_n_prefetches(&p);
 }
 
-uint32_t gemm_n_a(const GemmShape *s) { return (uint32_t)s->rows * s->steps; }
-uint32_t gemm_n_b(const GemmShape *s) { return (uint32_t)s->steps * s->cols; }
+uint32_t gemm_entry_bytes(const GemmShape *s, GemmPart part)
+{
+    return s->even && part != PART_C ? 24 : 16;
+}
+
+uint32_t gemm_part_offset(const GemmShape *s, GemmPart part)
+{
+    uint32_t each = gemm_entry_bytes(s, PART_A) * (s->even ? 1 : s->steps);
+    return each * (part == PART_A ? 0u : part == PART_B ? s->rows : (uint32_t)s->rows + s->cols);
+}
 
 uint32_t gemm_table_entries(const GemmShape *s)
 {
-    return 2 * (gemm_n_a(s) + gemm_n_b(s) + (uint32_t)s->rows * s->cols);
+    uint32_t c = gemm_entry_bytes(s, PART_C) * s->rows * s->cols;
+    return (gemm_part_offset(s, PART_C) + c) / 8;
+}
+
+uint32_t gemm_panel_entries(const GemmShape *s)
+{
+    uint32_t a = gemm_part_offset(s, PART_B), b = gemm_part_offset(s, PART_C) - a;
+    return (s->c_col ? a : b) / 8;
 }

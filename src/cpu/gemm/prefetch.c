@@ -69,7 +69,6 @@ static void prefetch(GemmGen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
  * on, in the order of memory. */
 static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first)
 {
-    const GemmShape *s = &g->p->s;
     MatPrefetch x = lines_of(g->p, of_b);
     uint32_t n = x.beside * x.each, line = g->p->tuning->line_bytes;
     if (!x.lines)
@@ -79,7 +78,7 @@ static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first
     GemmLoop tiles = gemm_loop_begin(g, &none, 0);
     for (uint32_t i = 0; i < x.beside; i++) {
         LLVMValueRef entry = add(g, mul(g, tiles.i, k64(g, x.apart_by)), k64(g, i * x.beside_by));
-        GemmView t = gemm_table_at(g, of_b ? gemm_n_a(s) : 0, entry);
+        GemmView t = gemm_table_at(g, of_b ? PART_B : PART_A, entry);
         LLVMValueRef start = add(g, LLVMBuildPtrToInt(g->b, t.ptr, g->i64, ""), ahead);
         for (uint32_t k = 0; k < x.each; k++) {
             LLVMValueRef lane = LLVMConstInt(g->i32, i * x.each + k, false);

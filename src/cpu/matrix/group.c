@@ -274,8 +274,6 @@ static void reserve_scratch(Emit *e, const GemmShape *s)
         m->scratch = lanes_env(e, e->entry_b, e->ptr, offsetof(CpuEnv, scratch));
 }
 
-static GemmView tile_view(const MatTile *t) { return (GemmView){ t->ptr, t->stride }; }
-
 /* The distance in bytes to what the operand's load reads some iterations later. NULL: not
  * prefetched. */
 static LV prefetch_distance(Emit *e, SpvId id)
@@ -294,43 +292,111 @@ static LV shared_panel(Emit *e, const Grid *g, const GemmShape *s)
     return mat_panel(e, ids.data, ids.len, s);
 }
 
-static void grid_emit(Emit *e, Grid *g)
+/* ---- the tiles of a call --------------------------------------------------------------------- */
+
+/* A row's or a column's steps are loads at one distance. */
+static bool is_even_line(Emit *e, const SpvId *ids, uint32_t n)
+{
+    const SpvInst *first = spv_def(e->module, ids[0]);
+    SpvId *pointers = NEW_ARRAY(e->arena, SpvId, n);
+    for (uint32_t k = 0; k < n; k++) {
+        const SpvInst *i = spv_def(e->module, ids[k]);
+        const MatValue *v = mat_value(e, ids[k]);
+        if (v->state != MAT_LAZY || !v->direct || i->op != SpvOpCooperativeMatrixLoadKHR ||
+            spv_n_operands(i) < 3 || spv_operand(i, 2) != spv_operand(first, 2))
+            return false;
+        pointers[k] = spv_operand(i, 0);
+    }
+    return pointers_even(e->module, pointers, n);
+}
+
+static bool is_even(Emit *e, const Grid *g)
+{
+    uint32_t n = g->shape.steps;
+    bool even = n > 1;
+    for (uint32_t r = 0; r < g->rows; r++)
+        even = even && is_even_line(e, g->row[r]->a.data, n);
+    for (uint32_t c = 0; c < g->cols; c++)
+        even = even && is_even_line(e, g->col[c]->b.data, n);
+    return even;
+}
+
+static GemmView tile_view(Emit *e, SpvId id)
+{
+    const MatTile *t = &mat_value(e, id)->tile;
+    return (GemmView){ t->ptr, t->stride, NULL };
+}
+
+/* The first of a line's steps, which stands for all. */
+static GemmView even_view(Emit *e, const SpvId *ids)
+{
+    GemmView v = tile_view(e, ids[0]), next = tile_view(e, ids[1]);
+    v.apart = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, next.ptr, e->i64, ""),
+                           LLVMBuildPtrToInt(e->b, v.ptr, e->i64, ""), "");
+    return v;
+}
+
+/* A's tiles by row and B's by column: of an even grid the first step's, else all. */
+static void list_operands(Emit *e, const Grid *g, bool even, GemmView *a, GemmView *b)
+{
+    uint32_t n = even ? 1 : g->shape.steps;
+    for (uint32_t t = 0; t < n; t++) {
+        for (uint32_t r = 0; r < g->rows; r++) {
+            const SpvId *ids = g->row[r]->a.data;
+            a[r * n + t] = even ? even_view(e, ids) : tile_view(e, ids[t]);
+        }
+        for (uint32_t k = 0; k < g->cols; k++) {
+            const SpvId *ids = g->col[k]->b.data;
+            b[t * g->cols + k] = even ? even_view(e, ids) : tile_view(e, ids[t]);
+        }
+    }
+}
+
+static void list_sums(const Grid *g, GemmView *c)
+{
+    for (uint32_t r = 0; r < g->rows; r++)
+        for (uint32_t k = 0; k < g->cols; k++) {
+            const MatTile *t = &g->cells[r * MAX_GRID + k]->to;
+            c[r * g->cols + k] = (GemmView){ t->ptr, t->stride, NULL };
+        }
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static GemmShape shape_of_grid(Emit *e, const Grid *g, GemmCall *call)
 {
     GemmShape s = g->shape;
-    uint32_t R = g->rows, S = g->cols, T = s.steps;
-    s.rows = (uint16_t)R;
-    s.cols = (uint16_t)S;
+    s.rows = (uint16_t)g->rows;
+    s.cols = (uint16_t)g->cols;
+    call->ahead_a = prefetch_distance(e, g->row[0]->a.data[0]);
+    call->ahead_b = prefetch_distance(e, g->col[0]->b.data[0]);
+    s.prefetch_a = call->ahead_a;
+    s.prefetch_b = call->ahead_b;
+    /* A list of lines to prefetch is made from all tiles. */
+    s.even = !s.prefetch_a && !s.prefetch_b && is_even(e, g);
+    return s;
+}
+
+static void grid_emit(Emit *e, Grid *g)
+{
+    uint32_t R = g->rows, S = g->cols, T = g->shape.steps;
     GemmView *a = NEW_ARRAY(e->arena, GemmView, R * T), *b = NEW_ARRAY(e->arena, GemmView, T * S);
     GemmView *c = NEW_ARRAY(e->arena, GemmView, R * S);
-    for (uint32_t r = 0; r < R; r++)
-        for (uint32_t t = 0; t < T; t++)
-            a[r * T + t] = tile_view(&mat_value(e, g->row[r]->a.data[t])->tile);
-    for (uint32_t t = 0; t < T; t++)
-        for (uint32_t k = 0; k < S; k++)
-            b[t * S + k] = tile_view(&mat_value(e, g->col[k]->b.data[t])->tile);
-    for (uint32_t r = 0; r < R; r++)
-        for (uint32_t k = 0; k < S; k++)
-            c[r * S + k] = tile_view(&g->cells[r * MAX_GRID + k]->to);
+    GemmCall call = { .a = a, .b = b, .c = c };
     LLVMMetadataRef before = debug_at(e, g->row[0]->inst);
     LV cold = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
-    cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
-    GemmCall call = { .a = a,
-                      .b = b,
-                      .c = c,
-                      .cold = cold,
-                      .ahead_a = prefetch_distance(e, g->row[0]->a.data[0]),
-                      .ahead_b = prefetch_distance(e, g->col[0]->b.data[0]) };
-    s.prefetch_a = call.ahead_a;
-    s.prefetch_b = call.ahead_b;
-    if (s.prefetch_a || s.prefetch_b)
+    call.cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
+    call.shape = shape_of_grid(e, g, &call);
+    list_operands(e, g, call.shape.even, a, b);
+    list_sums(g, c);
+    if (call.shape.prefetch_a || call.shape.prefetch_b)
         call.prefetch = mat_prefetch_wanted(e);
-    call.panel = shared_panel(e, g, &s);
+    call.panel = shared_panel(e, g, &call.shape);
     call.env = e->env;
     call.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
-    reserve_scratch(e, &s);
+    reserve_scratch(e, &call.shape);
     MatLeader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
-    call.shape = s;
-    call.table = mat_table(e, gemm_table_entries(&s));
+    call.table = mat_table(e, gemm_table_entries(&call.shape));
     call.scratch = matrices_of(e)->scratch;
     gemm_call(matrices_of(e)->gemm, e->b, &call);
     lanes_of(e)->kernel->tiles |= gemm_has_tiles(matrices_of(e)->gemm);

@@ -36,6 +36,7 @@ typedef struct MatValue {
     MatState state;
     MatTile tile; /* HOME, LAZY */
     LV prefetch;  /* LAZY: bytes to a later iteration's tile, or NULL */
+    bool direct;  /* LAZY: the tile is where the load's pointer and stride say, always */
     /* HOME within a variable's memory: which part. It must be copied before that is written */
     MatPlace place;
     LV splat; /* SPLAT: the scalar that every element has */

@@ -175,6 +175,7 @@ static void load_matrix(Emit *e, const SpvInst *i)
         v->unchanged = mat_unchanged(e, emit_pointer(e, spv_operand(i, 0)),
                                      spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0, inside);
         v->state = MAT_LAZY;
+        v->direct = !inside;
         v->tile = inside ? inside_or_copy(e, t, spv_operand(i, 0), &tile, inside) : tile;
         vec_push(e->arena, &m->lazy, v);
         return;

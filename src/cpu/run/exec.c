@@ -495,6 +495,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     uint32_t threads = d->n_workers + 1;
     if (dispatch->max_threads)
         threads = MIN(threads, dispatch->max_threads);
+    plan.one_thread = threads == 1;
     plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
     ExecPool *pool = take_pool(d);

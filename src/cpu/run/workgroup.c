@@ -250,9 +250,14 @@ static void group_id(const ExecPlan *p, const ExecBlock *b, uint32_t i, uint32_t
     id[2] = p->dispatch->base_group[2] + b->first[2];
 }
 
-static inline uint64_t take_block(atomic_uint_fast64_t *next)
+static inline uint64_t take_block(const ExecPlan *p, atomic_uint_fast64_t *next)
 {
-    return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    if (!p->one_thread)
+        return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    /* An instruction with a lock waits until all that was stored has reached a cache. */
+    uint64_t number = atomic_load_explicit(next, memory_order_relaxed);
+    atomic_store_explicit(next, number + 1, memory_order_relaxed);
+    return number;
 }
 
 /* ---- subgroups as calls -------------------------------------------------------------------- */
@@ -261,7 +266,7 @@ static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *ne
 {
     CpuSubgroupFn *code = p->kernel->code;
     uint64_t number;
-    while ((number = take_block(next_block)) < p->n_blocks) {
+    while ((number = take_block(p, next_block)) < p->n_blocks) {
         ExecBlock b = plan_block(p, number);
         uint32_t across = p->along_rows ? b.size[0] : 1;
         for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
@@ -382,7 +387,7 @@ static void run_together(ExecPool *pool, const ExecPlan *p, const ExecBlock *b, 
 static void run_fibers(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block)
 {
     uint64_t number;
-    while ((number = take_block(next_block)) < p->n_blocks) {
+    while ((number = take_block(p, next_block)) < p->n_blocks) {
         ExecBlock b = plan_block(p, number);
         uint32_t n = b.size[0] * b.size[1];
         for (uint32_t i = 0; i < n; i += p->together)

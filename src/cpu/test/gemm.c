@@ -99,13 +99,17 @@ static CpuSubgroupFn *build(Arena *a, const GemmShape *s, const CpuTarget *t,
     LLVMValueRef in = LLVMBuildLoad2(b, ptr, bind, ""), two = LLVMConstInt(i64, 2, false);
     LLVMValueRef scr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, bind, &two, 1, ""), "");
     Gemm *g = gemm_new(a, m, t);
-    uint32_t na = (uint32_t)s->rows * s->steps, nb = (uint32_t)s->steps * s->cols,
-             n = na + nb + (uint32_t)s->rows * s->cols;
+    uint32_t steps = s->even ? 1 : s->steps, na = s->rows * steps, nb = steps * s->cols,
+             n = na + nb + (uint32_t)s->rows * s->cols, at = 0;
     GemmView *v = NEW_ARRAY(a, GemmView, n);
     for (uint32_t i = 0; i < n; i++) {
-        LLVMValueRef p = LLVMConstInt(i64, 2 * i, false), q = LLVMConstInt(i64, 2 * i + 1, false);
-        v[i].ptr = LLVMBuildLoad2(b, ptr, LLVMBuildGEP2(b, i64, in, &p, 1, ""), "");
-        v[i].stride = LLVMBuildLoad2(b, i64, LLVMBuildGEP2(b, i64, in, &q, 1, ""), "");
+        LLVMValueRef w[3];
+        for (uint32_t k = 0; k < (s->even && i < na + nb ? 3 : 2); k++) {
+            LLVMValueRef p = LLVMConstInt(i64, at++, false);
+            p = LLVMBuildGEP2(b, i64, in, &p, 1, "");
+            w[k] = LLVMBuildLoad2(b, k ? i64 : ptr, p, "");
+        }
+        v[i] = (GemmView){ w[0], w[1], s->even && i < na + nb ? w[2] : NULL };
     }
     LLVMValueRef table =
         LLVMBuildArrayAlloca(b, i64, LLVMConstInt(i64, gemm_table_entries(s), false), "");
@@ -130,6 +134,36 @@ static void fill(uint64_t *table, const Mat *m, uint32_t i, uint32_t j)
 {
     table[0] = (uint64_t)(uintptr_t)mat_at(m, i, j);
     table[1] = (uint64_t)m->pitch * comp_bytes(m->c);
+}
+
+/* A copy in which each step's rows or columns are followed by as many others. */
+static Mat spread(const Mat *m, uint32_t step, bool columns)
+{
+    Rng r = { 7 };
+    Mat out = mat_new(m->c, columns ? m->rows : 2 * m->rows, columns ? 2 * m->cols : m->cols,
+                      m->col, &r, 1);
+    for (uint32_t i = 0; i < m->rows; i++)
+        for (uint32_t j = 0; j < m->cols; j++)
+            memcpy(columns ? mat_at(&out, i, j + j / step * step)
+                           : mat_at(&out, i + i / step * step, j),
+                   mat_at(m, i, j), comp_bytes(m->c));
+    return out;
+}
+
+/* The entries of an even shape's operands: a tile a row and a column, and how far on the next
+ * step's are. Returns what is behind them. */
+static uint64_t *fill_even(uint64_t *p, const GemmShape *s, const Mat *A, const Mat *B, bool apart)
+{
+    uint32_t next = apart ? 2 * s->K : s->K;
+    for (uint32_t i = 0; i < s->rows; i++, p += 3) {
+        fill(p, A, i * s->M, 0);
+        p[2] = (uint64_t)(mat_at(A, 0, next) - mat_at(A, 0, 0));
+    }
+    for (uint32_t j = 0; j < s->cols; j++, p += 3) {
+        fill(p, B, 0, j * s->N);
+        p[2] = (uint64_t)(mat_at(B, next, 0) - mat_at(B, 0, 0));
+    }
+    return p;
 }
 
 static double expected(const GemmShape *s, const Mat *A, const Mat *B, double c, uint32_t i,
@@ -180,15 +214,22 @@ static bool run(const GemmShape *s, const char *level, bool apart)
             want[i * N + j] = expected(s, &A, &B, get(s->c, mat_at(&C, i, j)), i, j);
     /* tiles of odd steps from elsewhere: the steps are not contiguous */
     Mat copy = A;
-    if (apart) {
+    if (s->even && apart) {
+        copy = spread(&A, s->K, true);
+        Mat other = spread(&B, s->K, false);
+        free(B.data);
+        B = other;
+    } else if (apart) {
         copy.data = malloc((size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a) + 64);
         memcpy(copy.data, A.data, (size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a));
     }
     uint64_t *table = calloc(gemm_table_entries(s), 8), *p = table;
-    for (uint32_t i = 0; i < s->rows; i++)
+    if (s->even)
+        p = fill_even(p, s, &copy, &B, apart);
+    for (uint32_t i = 0; i < s->rows && !s->even; i++)
         for (uint32_t k = 0; k < s->steps; k++, p += 2)
             fill(p, k & 1 ? &copy : &A, i * s->M, k * s->K);
-    for (uint32_t k = 0; k < s->steps; k++)
+    for (uint32_t k = 0; k < s->steps && !s->even; k++)
         for (uint32_t j = 0; j < s->cols; j++, p += 2)
             fill(p, &B, k * s->K, j * s->N);
     for (uint32_t i = 0; i < s->rows; i++)
@@ -243,6 +284,7 @@ static const struct { uint8_t a, b, c; bool sat;
     { COMP_S8, COMP_S8, COMP_S8, 0 },       { COMP_S8, COMP_S8, COMP_S16, 0 },
 };
 
+/* Of every other shape the table has the first step's tiles only. */
 static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t R, uint32_t S,
                        uint32_t T, uint32_t order)
 {
@@ -253,8 +295,9 @@ static GemmShape shape(uint32_t ty, uint32_t M, uint32_t N, uint32_t K, uint32_t
     s.a = types[ty].a; s.b = types[ty].b; s.c = types[ty].c;
     s.saturate = types[ty].sat;
     s.a_col = order & 1; s.b_col = order & 2; s.c_col = order & 4;
-    s.prefetch_a = R > 1;
-    s.prefetch_b = S > 1 || R == 3;
+    s.even = s.steps > 1 && (ty + order / 2) & 1;
+    s.prefetch_a = R > 1 && !s.even;
+    s.prefetch_b = (S > 1 || R == 3) && !s.even;
     return s;
 }
 
