@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     char text[16];
     snprintf(text, sizeof(text), "%u", s.threads);
     setenv("LP_NUM_THREADS", text, 1);
-    s.vulkan = vulkan_host_new(true, &reason);
+    s.vulkan = vulkan_host_new(VULKAN_LAVAPIPE, &reason);
     printf("%s, %u threads, subgroups of %u; ", info->name, s.threads,
            s.subgroup ? s.subgroup : info->default_subgroup_size);
     if (s.vulkan)

@@ -33,7 +33,7 @@ static VulkanHost *host_new(const char *manifest)
     const char *reason;
     setenv("VK_DRIVER_FILES", manifest, 1);
     setenv("VK_ICD_FILENAMES", manifest, 1);
-    VulkanHost *h = vulkan_host_new(false, &reason);
+    VulkanHost *h = vulkan_host_new(VULKAN_CPU, &reason);
     if (!h)
         printf("%s: %s\n", manifest, reason);
     return h;

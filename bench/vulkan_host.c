@@ -32,6 +32,7 @@
     X(CreateDescriptorPool) X(DestroyDescriptorPool) X(AllocateDescriptorSets)              \
     X(UpdateDescriptorSets) X(CreatePipelineLayout) X(DestroyPipelineLayout)                \
     X(CreateShaderModule) X(DestroyShaderModule) X(CreateComputePipelines)                  \
+    X(CreatePipelineCache) X(DestroyPipelineCache)                                          \
     X(DestroyPipeline) X(CreateFence) X(DestroyFence) X(ResetFences) X(WaitForFences)       \
     X(QueueSubmit) X(DestroyCommandPool) X(DestroyDevice) X(DestroyInstance)
 
@@ -43,6 +44,7 @@ struct VulkanHost {
     VkQueue queue;
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceSubgroupProperties subgroup;
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes;
     uint32_t memory_type;
 #define X(name) PFN_vk##name name;
     FUNCTIONS(X)
@@ -60,6 +62,7 @@ struct VulkanProgram {
     VkDescriptorSet set;
     VkPipelineLayout layout;
     VkPipeline pipelines[VULKAN_MAX_STEPS];
+    VkPipelineCache cache; /* or null */
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
@@ -90,53 +93,111 @@ static bool load(VulkanHost *h)
     return all;
 }
 
-static bool choose_device(VulkanHost *h, bool lavapipe)
+/* The first of those that are best; 0: not wanted. */
+static int rank(VulkanChoice choice, VkPhysicalDeviceType type, VkDriverId driver)
+{
+    switch (choice) {
+    case VULKAN_CPU: return type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    case VULKAN_LAVAPIPE: return driver == VK_DRIVER_ID_MESA_LLVMPIPE;
+    default: return type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ? 3
+                    : type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1 : 2;
+    }
+}
+
+static bool choose_device(VulkanHost *h, VulkanChoice choice)
 {
     VkPhysicalDevice found[16];
     uint32_t n = 16;
+    int best = 0;
     if (h->EnumeratePhysicalDevices(h->instance, &n, found) < 0)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         VkPhysicalDeviceDriverProperties driver = {
             .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-        h->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-        h->subgroup.pNext = &driver;
+        VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES,
+            .pNext = &driver};
+        VkPhysicalDeviceSubgroupProperties subgroup = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &sizes};
         VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                         .pNext = &h->subgroup};
+                                         .pNext = &subgroup};
         h->GetPhysicalDeviceProperties2(found[i], &p);
+        int rated = rank(choice, p.properties.deviceType, driver.driverID);
+        if (rated <= best)
+            continue;
+        best = rated;
+        h->subgroup = subgroup;
         h->subgroup.pNext = NULL;
+        h->sizes = sizes;
         h->properties = p.properties;
         h->physical = found[i];
-        if (lavapipe ? driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE
-                     : p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
-            return true;
     }
-    return false;
+    return best;
 }
 
-bool vulkan_host_has_matrices(const VulkanHost *h)
+static bool has_extension(const VulkanHost *h, const char *name)
 {
     VkExtensionProperties all[512];
     uint32_t n = 512;
     if (h->EnumerateDeviceExtensionProperties(h->physical, NULL, &n, all) < 0)
         return false;
     for (uint32_t i = 0; i < n; i++)
-        if (!strcmp(all[i].extensionName, "VK_KHR_cooperative_matrix"))
+        if (!strcmp(all[i].extensionName, name))
             return true;
     return false;
+}
+
+bool vulkan_host_has_matrices(const VulkanHost *h)
+{
+    return has_extension(h, "VK_KHR_cooperative_matrix");
+}
+
+/* Extensions about matrices and the structures of their features, of which there is one each. */
+typedef struct Family {
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR khr;
+    VkPhysicalDeviceCooperativeMatrix2FeaturesNV nv2;
+    VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM conversion;
+    VkPhysicalDeviceShaderMultipleWaitQueuesFeaturesQCOM queues;
+    const char *names[4];
+    uint32_t n;
+    void *chain;
+} Family;
+
+static void family_add(Family *f, const VulkanHost *h, const char *name, VkStructureType type,
+                       void *features)
+{
+    VkBaseOutStructure *base = features;
+    if (!has_extension(h, name))
+        return;
+    base->sType = type;
+    base->pNext = f->chain;
+    f->chain = base;
+    f->names[f->n++] = name;
+}
+
+static void family_find(Family *f, const VulkanHost *h)
+{
+    *f = (Family){0};
+    family_add(f, h, "VK_KHR_cooperative_matrix",
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &f->khr);
+    family_add(f, h, "VK_NV_cooperative_matrix2",
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, &f->nv2);
+    family_add(f, h, "VK_QCOM_cooperative_matrix_conversion",
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_CONVERSION_FEATURES_QCOM,
+               &f->conversion);
+    family_add(f, h, "VK_QCOM_shader_multiple_wait_queues",
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_FEATURES_QCOM,
+               &f->queues);
 }
 
 /* With the types and the features of Vulkan 1.1 to 1.3 that there are, and matrices; without checks
  * of bounds. */
 static bool open_device(VulkanHost *h)
 {
-    const char *name = "VK_KHR_cooperative_matrix";
-    bool matrices = vulkan_host_has_matrices(h);
-    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+    Family family;
+    family_find(&family, h);
     VkPhysicalDeviceVulkan13Features v13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-        .pNext = matrices ? &matrix : NULL};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = family.chain};
     VkPhysicalDeviceVulkan11Features v11 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v13};
     VkPhysicalDeviceVulkan12Features v12 = {
@@ -154,8 +215,8 @@ static bool open_device(VulkanHost *h)
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &features,
-                               .enabledExtensionCount = matrices,
-                               .ppEnabledExtensionNames = &name,
+                               .enabledExtensionCount = family.n,
+                               .ppEnabledExtensionNames = family.names,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue};
     if (h->CreateDevice(h->physical, &info, NULL, &h->device) != VK_SUCCESS)
@@ -173,13 +234,13 @@ static bool open_device(VulkanHost *h)
     return false;
 }
 
-VulkanHost *vulkan_host_new(bool lavapipe, const char **reason)
+VulkanHost *vulkan_host_new(VulkanChoice choice, const char **reason)
 {
     VulkanHost *h = calloc(1, sizeof(*h));
     *reason = !h ? "out of memory" : !load(h) ? "no Vulkan loader (Debian: libvulkan1)"
-              : !choose_device(h, lavapipe)
+              : !choose_device(h, choice)
                   ? "not among Vulkan's devices (Debian: mesa-vulkan-drivers)"
-              : !open_device(h) ? "Vulkan's CPU device does not open" : NULL;
+              : !open_device(h) ? "Vulkan's device does not open" : NULL;
     if (!*reason)
         return h;
     if (h)
@@ -192,9 +253,21 @@ const char *vulkan_host_name(const VulkanHost *h)
     return h->properties.deviceName;
 }
 
+bool vulkan_host_is_cpu(const VulkanHost *h)
+{
+    return h->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+}
+
 uint32_t vulkan_host_subgroup_size(const VulkanHost *h)
 {
     return h->subgroup.subgroupSize;
+}
+
+bool vulkan_host_has_subgroups_of(const VulkanHost *h, uint32_t size)
+{
+    bool asked = h->sizes.minSubgroupSize <= size && size <= h->sizes.maxSubgroupSize &&
+                 h->sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
+    return asked || size == h->subgroup.subgroupSize;
 }
 
 bool vulkan_host_has_arithmetic(const VulkanHost *h)
@@ -284,17 +357,38 @@ static bool make_pipeline(VulkanProgram *p, uint32_t i, const VulkanStep *step)
     VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                      .codeSize = step->size, .pCode = step->spirv};
     VkShaderModule module;
-    if (h->CreateShaderModule(h->device, &code, NULL, &module) != VK_SUCCESS)
+    if (step->n_specs > VULKAN_MAX_SPECS ||
+        h->CreateShaderModule(h->device, &code, NULL, &module) != VK_SUCCESS)
         return false;
+    VkSpecializationMapEntry entries[VULKAN_MAX_SPECS];
+    VkSpecializationInfo spec = {step->n_specs, entries, 4 * step->n_specs, step->specs};
+    for (uint32_t k = 0; k < step->n_specs; k++)
+        entries[k] = (VkSpecializationMapEntry){k, 4 * k, 4};
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = step->subgroup_size};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .pNext = step->subgroup_size ? &size : NULL,
+                  .pSpecializationInfo = step->n_specs ? &spec : NULL,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module,
                   .pName = step->entry ? step->entry : "main"}};
-    VkResult result = h->CreateComputePipelines(h->device, VK_NULL_HANDLE, 1, &info, NULL,
+    VkResult result = h->CreateComputePipelines(h->device, p->cache, 1, &info, NULL,
                                                 &p->pipelines[i]);
     h->DestroyShaderModule(h->device, module, NULL);
     return result == VK_SUCCESS;
+}
+
+bool vulkan_program_remake(VulkanProgram *p, const VulkanStep *step)
+{
+    VulkanHost *h = p->host;
+    VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    if (!p->cache && h->CreatePipelineCache(h->device, &info, NULL, &p->cache) != VK_SUCCESS)
+        return false;
+    h->DestroyPipeline(h->device, p->pipelines[0], NULL);
+    p->pipelines[0] = VK_NULL_HANDLE;
+    return make_pipeline(p, 0, step);
 }
 
 static bool record(VulkanProgram *p, const VulkanStep *steps, const void *push, uint32_t push_size)
@@ -379,6 +473,8 @@ void vulkan_program_free(VulkanProgram *p)
     for (uint32_t i = 0; i < p->n_steps && i < VULKAN_MAX_STEPS; i++)
         if (p->pipelines[i])
             h->DestroyPipeline(h->device, p->pipelines[i], NULL);
+    if (p->cache)
+        h->DestroyPipelineCache(h->device, p->cache, NULL);
     if (p->layout)
         h->DestroyPipelineLayout(h->device, p->layout, NULL);
     if (p->descriptors)
@@ -396,9 +492,9 @@ void vulkan_program_free(VulkanProgram *p)
 
 #else
 
-VulkanHost *vulkan_host_new(bool lavapipe, const char **reason)
+VulkanHost *vulkan_host_new(VulkanChoice choice, const char **reason)
 {
-    (void)lavapipe;
+    (void)choice;
     *reason = "compiled without Vulkan's headers (Debian: libvulkan-dev)";
     return NULL;
 }
@@ -409,10 +505,22 @@ const char *vulkan_host_name(const VulkanHost *h)
     return "";
 }
 
+bool vulkan_host_is_cpu(const VulkanHost *h)
+{
+    (void)h;
+    return false;
+}
+
 uint32_t vulkan_host_subgroup_size(const VulkanHost *h)
 {
     (void)h;
     return 0;
+}
+
+bool vulkan_host_has_subgroups_of(const VulkanHost *h, uint32_t size)
+{
+    (void)h, (void)size;
+    return false;
 }
 
 bool vulkan_host_has_arithmetic(const VulkanHost *h)
@@ -444,6 +552,12 @@ void *vulkan_program_buffer(const VulkanProgram *p, uint32_t i)
 {
     (void)p, (void)i;
     return NULL;
+}
+
+bool vulkan_program_remake(VulkanProgram *p, const VulkanStep *step)
+{
+    (void)p, (void)step;
+    return false;
 }
 
 bool vulkan_program_run(VulkanProgram *p)

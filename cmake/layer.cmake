@@ -47,6 +47,13 @@ if(BUILD_TESTING AND TARGET heddle_vulkan AND NOT HEDDLE_SANITIZE)
     target_include_directories(test_layer SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
     target_compile_definitions(test_layer PRIVATE
         "HEDDLE_SHARE=\"${PROJECT_BINARY_DIR}/share\"" "HEDDLE_VULKAN_DRIVER=\"\"")
+    heddle_test(test_layer_driver "${PROJECT_SOURCE_DIR}/tests/layer/driver.c" heddle_static
+        ${CMAKE_DL_LIBS})
+    add_dependencies(test_layer_driver heddle_vulkan heddle_layer)
+    target_include_directories(test_layer_driver SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
+    target_compile_definitions(test_layer_driver PRIVATE
+        "HEDDLE_LAYER_FILE=\"$<TARGET_FILE:heddle_layer>\""
+        "HEDDLE_VULKAN_DRIVER=\"$<TARGET_FILE:heddle_vulkan>\"")
     add_test(NAME layer_loader COMMAND sh "${PROJECT_SOURCE_DIR}/tests/layer/run.sh"
         "${PROJECT_BINARY_DIR}" $<TARGET_FILE:test_vulkan_misuse>
         $<TARGET_FILE:test_vulkan_dispatch> $<TARGET_FILE:test_vulkan_descriptors>

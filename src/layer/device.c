@@ -7,43 +7,9 @@
 
 /* ---- which device ---------------------------------------------------------------------------- */
 
-static struct {
-    pthread_rwlock_t lock;
-    HlDevice *all[256];
-    uint32_t n;
-} devices = { .lock = PTHREAD_RWLOCK_INITIALIZER };
+static HlTable devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static const void *key_of(VkDevice d) { return *(const void *const *)(const void *)d; }
-
-HlDevice *hl_device(VkDevice device)
-{
-    HlDevice *found = NULL;
-    pthread_rwlock_rdlock(&devices.lock);
-    for (uint32_t k = 0; k < devices.n && !found; k++)
-        if (key_of(devices.all[k]->handle) == key_of(device))
-            found = devices.all[k];
-    pthread_rwlock_unlock(&devices.lock);
-    return found;
-}
-
-static bool remember(HlDevice *d)
-{
-    pthread_rwlock_wrlock(&devices.lock);
-    bool room = devices.n < COUNT_OF(devices.all);
-    if (room)
-        devices.all[devices.n++] = d;
-    pthread_rwlock_unlock(&devices.lock);
-    return room;
-}
-
-static void forget(const HlDevice *d)
-{
-    pthread_rwlock_wrlock(&devices.lock);
-    for (uint32_t k = 0; k < devices.n; k++)
-        if (devices.all[k] == d)
-            devices.all[k] = devices.all[--devices.n];
-    pthread_rwlock_unlock(&devices.lock);
-}
+HlDevice *hl_device(VkDevice device) { return hl_table_find(&devices, device); }
 
 /* ---- features that lowered modules need ------------------------------------------------------ */
 
@@ -203,7 +169,7 @@ static VkResult keep(HlDevice *d, const VkAllocationCallbacks *alloc)
     load_commands(d);
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->cache_lock, NULL);
-    if (remember(d))
+    if (hl_table_add(&devices, d->handle, d))
         return VK_SUCCESS;
     d->DestroyDevice(d->handle, alloc);
     return VK_ERROR_TOO_MANY_OBJECTS;
@@ -253,7 +219,7 @@ VKAPI_ATTR void VKAPI_CALL hl_DestroyDevice(VkDevice device, const VkAllocationC
     HlDevice *d = device ? hl_device(device) : NULL;
     if (!d)
         return;
-    forget(d);
+    hl_table_remove(&devices, d);
     hl_free_modules(d);
     hl_free_lowered(d);
     d->DestroyDevice(device, alloc);

@@ -8,43 +8,11 @@
 
 /* ---- which instance -------------------------------------------------------------------------- */
 
-/* Few, so a list that is looked through. */
-static struct {
-    pthread_rwlock_t lock;
-    HlInstance *all[64];
-    uint32_t n;
-} instances = { .lock = PTHREAD_RWLOCK_INITIALIZER };
-
-static const void *key_of(const void *dispatchable) { return *(const void *const *)dispatchable; }
+static HlTable instances = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 HlInstance *hl_instance(const void *dispatchable)
 {
-    HlInstance *found = NULL;
-    pthread_rwlock_rdlock(&instances.lock);
-    for (uint32_t k = 0; k < instances.n && !found; k++)
-        if (key_of(instances.all[k]->handle) == key_of(dispatchable))
-            found = instances.all[k];
-    pthread_rwlock_unlock(&instances.lock);
-    return found;
-}
-
-static bool remember(HlInstance *i)
-{
-    pthread_rwlock_wrlock(&instances.lock);
-    bool room = instances.n < COUNT_OF(instances.all);
-    if (room)
-        instances.all[instances.n++] = i;
-    pthread_rwlock_unlock(&instances.lock);
-    return room;
-}
-
-static void forget(const HlInstance *i)
-{
-    pthread_rwlock_wrlock(&instances.lock);
-    for (uint32_t k = 0; k < instances.n; k++)
-        if (instances.all[k] == i)
-            instances.all[k] = instances.all[--instances.n];
-    pthread_rwlock_unlock(&instances.lock);
+    return hl_table_find(&instances, dispatchable);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -155,7 +123,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateInstance(const VkInstanceCreateInfo *inf
     pthread_mutex_init(&i->lock, NULL);
     load_commands(i);
     hl_read_config(&i->config);
-    if (!remember(i)) {
+    if (!hl_table_add(&instances, i->handle, i)) {
         i->DestroyInstance(i->handle, alloc);
         host_free(own, NULL, i);
         return VK_ERROR_TOO_MANY_OBJECTS;
@@ -171,7 +139,7 @@ VKAPI_ATTR void VKAPI_CALL hl_DestroyInstance(VkInstance instance,
     HlInstance *i = instance ? hl_instance(instance) : NULL;
     if (!i)
         return;
-    forget(i);
+    hl_table_remove(&instances, i);
     i->DestroyInstance(instance, alloc);
     for (HlPhysical *p = i->physicals, *next; p; p = next) {
         next = p->next;

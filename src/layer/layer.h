@@ -5,8 +5,8 @@
  * when pipelines are made of them, which is when specialisation and the size of subgroups are
  * known. Whatever else a program calls is the driver's own function. A function vkX is hl_X here.
  *
- * Threads: tables of instances and devices have a lock for readers and writers; an instance has a
- * lock for its physical devices, a device one for its modules and one for what was lowered.
+ * Threads: the tables of instances and devices are read without a lock; an instance has a lock for
+ * its physical devices, a device one for its modules and one for what was lowered.
  */
 #ifndef HEDDLE_LAYER_H
 #define HEDDLE_LAYER_H
@@ -50,6 +50,21 @@ typedef struct HlConfig {
 } HlConfig;
 void hl_read_config(HlConfig *c);
 
+/* ---- table.c --------------------------------------------------------------------------------- */
+
+enum { HL_TABLE_ROWS = 256 };
+/* By the first word of a dispatchable handle, which is the same for all that belong to an instance
+ * or to a device. */
+typedef struct HlTable {
+    pthread_mutex_t lock; /* of those that write */
+    atomic_uint n;
+    atomic_uintptr_t keys[HL_TABLE_ROWS]; /* 0: free */
+    void *values[HL_TABLE_ROWS];
+} HlTable;
+void *hl_table_find(HlTable *t, const void *dispatchable); /* or NULL */
+bool hl_table_add(HlTable *t, const void *dispatchable, void *value);
+void hl_table_remove(HlTable *t, const void *value);
+
 /* ---- instance.c ------------------------------------------------------------------------------ */
 
 typedef struct HlPhysical {
@@ -88,7 +103,6 @@ typedef struct HlInstance {
     HlPhysical *physicals;
 } HlInstance;
 
-/* A dispatchable handle's first word is the same for all that belong to an instance or device. */
 HlInstance *hl_instance(const void *dispatchable);
 /* What is known of the device; NULL: nothing, and the layer leaves it alone. */
 HlPhysical *hl_physical(HlInstance *i, VkPhysicalDevice p);

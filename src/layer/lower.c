@@ -33,6 +33,11 @@ static void speak(void *user, const Diag *d)
 
 /* ---- keys and files -------------------------------------------------------------------------- */
 
+static bool is_within(const VkSpecializationInfo *s, const VkSpecializationMapEntry *e)
+{
+    return e->offset <= s->dataSize && e->size <= s->dataSize - e->offset;
+}
+
 static HlKey key_of(const HlStage *s)
 {
     const VkSpecializationInfo *i = s->specialization;
@@ -43,6 +48,8 @@ static HlKey key_of(const HlStage *s)
         h = hash_bytes(s->entry, strlen(s->entry), h);
         for (uint32_t e = 0; i && e < i->mapEntryCount; e++) {
             const VkSpecializationMapEntry *m = &i->pMapEntries[e];
+            if (!is_within(i, m))
+                continue;
             h = hash_bytes(&m->constantID, sizeof m->constantID, h);
             h = hash_bytes((const char *)i->pData + m->offset, m->size, h);
         }
@@ -57,11 +64,20 @@ static void file_name(char *out, size_t size, const char *folder, const HlKey *k
              (unsigned long long)key->hash[1]);
 }
 
-/* Before the words in a file. */
+/* Before the words in a file. The sum is of the key, what is above it and the words: a driver is
+ * given nothing of a file that was damaged, or that has another's name. */
 typedef struct FileHead {
     uint32_t magic, native, whole, size;
+    uint64_t sum;
 } FileHead;
-enum { FILE_MAGIC = 0x31776c68 }; /* hlw1 */
+enum { FILE_MAGIC = 0x32776c68 }; /* hlw2 */
+
+static uint64_t sum_of(const HlKey *key, const FileHead *head, const void *words)
+{
+    uint64_t h = hash_bytes(key, sizeof *key, 0);
+    h = hash_bytes(head, offsetof(FileHead, sum), h);
+    return hash_bytes(words, head->size, h);
+}
 
 static HlLowered *make_lowered(const HlKey *key, const FileHead *head, const void *words)
 {
@@ -89,7 +105,8 @@ static HlLowered *read_file(const char *folder, const HlKey *key)
     HlLowered *l = NULL;
     if (size > sizeof head) {
         memcpy(&head, data, sizeof head);
-        if (head.magic == FILE_MAGIC && head.size == size - sizeof head && head.size % 4 == 0)
+        if (head.magic == FILE_MAGIC && head.size == size - sizeof head && head.size % 4 == 0 &&
+            head.sum == sum_of(key, &head, data + sizeof head))
             l = make_lowered(key, &head, data + sizeof head);
     }
     free(data);
@@ -99,7 +116,8 @@ static HlLowered *read_file(const char *folder, const HlKey *key)
 static void write_file(const char *folder, const HlLowered *l)
 {
     char path[4096];
-    FileHead head = { FILE_MAGIC, l->native, l->whole, (uint32_t)l->size };
+    FileHead head = { FILE_MAGIC, l->native, l->whole, (uint32_t)l->size, 0 };
+    head.sum = sum_of(&l->key, &head, l->words);
     file_name(path, sizeof path, folder, &l->key);
     file_write(path, &head, sizeof head, l->words, l->size, NULL);
 }
@@ -173,8 +191,7 @@ static SpvSpecValue *find_specs(Work *w, const SpvModule *m, uint32_t *count)
         for (const SpvInst *i = m->globals.first; i && !there; i = i->next)
             there = i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationSpecId &&
                     spv_operand(i, 2) == e->constantID;
-        if (!there || e->size > sizeof specs[n].bits || e->offset > s->dataSize ||
-            e->size > s->dataSize - e->offset)
+        if (!there || e->size > sizeof specs[n].bits || !is_within(s, e))
             continue;
         specs[n].id = e->constantID;
         memcpy(&specs[n++].bits, (const char *)s->pData + e->offset, e->size);

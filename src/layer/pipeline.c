@@ -282,49 +282,114 @@ static VkResult create_shader(HlDevice *d, const VkShaderCreateInfoEXT *given,
         info.pSpecializationInfo = NULL;
         info.codeSize = w.lowered->size;
         info.pCode = w.lowered->words;
-        info.flags &= ~(VkFlags)VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
-        if (!(w.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT))
-            info.flags &= ~(VkFlags)VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+        info.flags &= ~(VkFlags)(VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT |
+                                 VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT);
+        if (w.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT)
+            info.flags |= VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
         r = d->CreateShadersEXT(d->handle, 1, &info, alloc, out);
     }
     swap_end(&w);
     return r;
 }
 
+/* In one call, since some of them may be linked to each other. */
+static VkResult create_others(HlDevice *d, uint32_t n, const VkShaderCreateInfoEXT *infos,
+                              const VkAllocationCallbacks *alloc, VkShaderEXT *out)
+{
+    uint32_t others = 0, k;
+    VkShaderCreateInfoEXT *list = malloc(n * sizeof *list);
+    VkShaderEXT *made = calloc(n, sizeof *made);
+    VkResult result = list && made ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (k = 0; k < n && !result; k++)
+        if (!is_compute_of_ours(d, &infos[k]))
+            list[others++] = infos[k];
+    if (others)
+        result = d->CreateShadersEXT(d->handle, others, list, alloc, made);
+    for (k = others = 0; k < n && made; k++)
+        out[k] = is_compute_of_ours(d, &infos[k]) ? VK_NULL_HANDLE : made[others++];
+    free(list);
+    free(made);
+    return result;
+}
+
+/* Of several that fail, the result is of the first whose handle is null. */
 VKAPI_ATTR VkResult VKAPI_CALL hl_CreateShadersEXT(VkDevice device, uint32_t n,
                                                    const VkShaderCreateInfoEXT *infos,
                                                    const VkAllocationCallbacks *alloc,
                                                    VkShaderEXT *out)
 {
     HlDevice *d = hl_device(device);
-    bool any = false;
+    bool any = false, good = true;
     for (uint32_t k = 0; k < n && !any; k++)
         any = d->ours && is_compute_of_ours(d, &infos[k]);
     if (!any)
         return d->CreateShadersEXT(device, n, infos, alloc, out);
-    VkResult result = VK_SUCCESS;
-    for (uint32_t k = 0; k < n; k++)
-        out[k] = VK_NULL_HANDLE;
-    for (uint32_t k = 0; k < n && !result; k++)
-        result = is_compute_of_ours(d, &infos[k])
-                     ? create_shader(d, &infos[k], alloc, &out[k])
-                     : d->CreateShadersEXT(device, 1, &infos[k], alloc, &out[k]);
+    memset(out, 0, n * sizeof *out);
+    VkResult result = create_others(d, n, infos, alloc, out);
+    for (uint32_t k = 0; k < n && good; k++) {
+        VkResult r = is_compute_of_ours(d, &infos[k]) ? create_shader(d, &infos[k], alloc, &out[k])
+                                                      : VK_SUCCESS;
+        result = r ? r : result;
+        good = out[k] != VK_NULL_HANDLE;
+    }
     return result;
 }
 
 /* ---- other pipelines ------------------------------------------------------------------------- */
 
-static bool refuses(HlDevice *d, const VkPipelineShaderStageCreateInfo *stages, uint32_t n)
+static bool is_kept(HlDevice *d, const VkPipelineShaderStageCreateInfo *s)
+{
+    const VkShaderModuleCreateInfo *code = chain_find(s->pNext, INLINE_CODE);
+    HlModule *m = hl_find_module(d, s->module);
+    bool own = !s->module && code && hl_is_family(d, code->pCode, code->codeSize);
+    hl_release_module(d, m);
+    return m || own;
+}
+
+/* A part of a graphics pipeline without shaders has no stages, whatever pStages says. Without the
+ * structure that says which part, it is all of one, or what is left of one made of libraries. */
+static bool has_stages(const void *chain)
+{
+    const VkGraphicsPipelineLibraryCreateInfoEXT *part =
+        chain_find(chain, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+    const VkPipelineLibraryCreateInfoKHR *libraries =
+        chain_find(chain, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+    if (part)
+        return part->flags & (VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+                              VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT);
+    return !libraries || !libraries->libraryCount;
+}
+
+/* What the structures of graphics and of ray tracing begin with. */
+typedef struct Stages {
+    VkStructureType sType;
+    const void *pNext;
+    VkFlags flags;
+    uint32_t stageCount;
+    const VkPipelineShaderStageCreateInfo *pStages;
+} Stages;
+_Static_assert(offsetof(VkGraphicsPipelineCreateInfo, pStages) == offsetof(Stages, pStages) &&
+                   offsetof(VkRayTracingPipelineCreateInfoKHR, pStages) ==
+                       offsetof(Stages, pStages),
+               "they begin alike");
+
+/* Whether one of the n structures of `size` bytes has a stage of the layer's: then none is made. */
+static bool refuses(HlDevice *d, const void *infos, size_t size, uint32_t n, VkPipeline *out)
 {
     for (uint32_t k = 0; k < n; k++) {
-        HlModule *m = hl_find_module(d, stages[k].module);
-        if (!m)
-            continue;
-        hl_say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, m->handle, "stages",
-               "a module with cooperative matrices is in a stage that is no compute shader: "
-               "cooperativeMatrixSupportedStages has VK_SHADER_STAGE_COMPUTE_BIT alone");
-        hl_release_module(d, m);
-        return true;
+        Stages all;
+        memcpy(&all, (const char *)infos + k * size, sizeof all);
+        bool graphics = all.sType == VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
+        for (uint32_t s = 0; s < all.stageCount && (!graphics || has_stages(all.pNext)); s++) {
+            if (!is_kept(d, &all.pStages[s]))
+                continue;
+            hl_say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+                   all.pStages[s].module, "stages",
+                   "a module with cooperative matrices is in a stage that is no compute shader: "
+                   "cooperativeMatrixSupportedStages has VK_SHADER_STAGE_COMPUTE_BIT alone");
+            memset(out, 0, n * sizeof *out);
+            return true;
+        }
     }
     return false;
 }
@@ -336,12 +401,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateGraphicsPipelines(VkDevice device, VkPip
                                                           VkPipeline *out)
 {
     HlDevice *d = hl_device(device);
-    for (uint32_t k = 0; k < n; k++) {
-        if (!refuses(d, infos[k].pStages, infos[k].stageCount))
-            continue;
-        memset(out, 0, n * sizeof *out);
+    if (refuses(d, infos, sizeof *infos, n, out))
         return VK_ERROR_UNKNOWN;
-    }
     return d->CreateGraphicsPipelines(device, cache, n, infos, alloc, out);
 }
 
@@ -351,11 +412,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateRayTracingPipelinesKHR(
     VkPipeline *out)
 {
     HlDevice *d = hl_device(device);
-    for (uint32_t k = 0; k < n; k++) {
-        if (!refuses(d, infos[k].pStages, infos[k].stageCount))
-            continue;
-        memset(out, 0, n * sizeof *out);
+    if (refuses(d, infos, sizeof *infos, n, out))
         return VK_ERROR_UNKNOWN;
-    }
     return d->CreateRayTracingPipelinesKHR(device, deferred, cache, n, infos, alloc, out);
 }

@@ -6,8 +6,6 @@
  */
 #include "lower/internal.h"
 
-enum { UNROLLED = 32 };
-
 SpvId build(Lower *l, SpvInst *at, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
 {
     return spv_put(l->m, at, op, type, operands, n)->id;

@@ -41,6 +41,7 @@ typedef struct Lower {
     uint32_t width;                  /* invocations of a subgroup, as the kernel has it */
     uint32_t lanes;                  /* of them there are: fewer in a small workgroup */
     uint32_t invocations, subgroups; /* of a workgroup */
+    uint64_t own_memory;             /* bytes of the kernel's workgroup variables */
     LowerFate *fates;                /* by type id, n_fates of them: as the module was at first */
     uint32_t n_fates;
     bool has_arrays, has_tiles;
@@ -106,6 +107,7 @@ SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition);
 
 /* for (Each e = each(l, at, n); each_next(&e);) ...: n times with the index e.index, unrolled where
  * n is small; instructions go before e.at. */
+enum { UNROLLED = 32 };
 typedef struct LowerEach {
     Lower *l;
     SpvInst *at;      /* in the body */
@@ -161,6 +163,7 @@ void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId val
 /* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first);
+uint64_t staging_taken(const Lower *l); /* bytes of workgroup variables */
 bool staging_close(Lower *l); /* gives them their sizes; false: there is not so much memory */
 
 /* --- address.c: the elements that a matrix load or store names ------------------------------- */

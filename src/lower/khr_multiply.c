@@ -88,12 +88,13 @@ static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
     return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
 }
 
-/* The largest part of K that leaves half of the memory to others. */
+/* The largest part of K that leaves half of the memory to others, and its own to the kernel. */
 static void choose_slab(const Lower *l, Multiply *x)
 {
+    uint64_t all = l->profile->workgroup_memory, rest = all - MIN(all, l->own_memory);
     for (uint32_t parts = 1; parts <= x->depth; parts++) {
         x->slab = x->depth / parts;
-        if (x->depth % parts == 0 && bytes_of(l, x, x->slab) <= l->profile->workgroup_memory / 2)
+        if (x->depth % parts == 0 && bytes_of(l, x, x->slab) <= MIN(all / 2, rest))
             return;
     }
     x->slab = 1;
@@ -143,26 +144,40 @@ static SpvId sum_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
     return build_element(l, at, SpvStorageClassFunction, x->sum->id, x->sums, e);
 }
 
-/* Adds the products of the staged slab. */
+/* The products in one iteration for each of n elements: few iterations, since Mesa's lavapipe ends
+ * all loops of an invocation together after 65,535 of them, and few loads and stores of sums. */
+static uint32_t products_at_once(const Multiply *x, uint32_t n)
+{
+    uint32_t most = n > UNROLLED ? 8 : MIN(8, UNROLLED / n);
+    while (x->slab % most)
+        most--;
+    return most;
+}
+
+/* Adds the products of the staged slab, in the order of k. */
 static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 {
     SpvInst *body;
-    SpvId k, type = x->sum->id;
+    SpvId step, type = x->sum->id;
     bool is_float = x->sum->kind == SPV_FLOAT;
-    build_loop(l, before, x->slab, &body, &k);
-    LowerEach e = each_open(l, body, place_length(l, x->d));
+    uint32_t n = place_length(l, x->d), products = products_at_once(x, n);
+    build_loop(l, before, x->slab / products, &body, &step);
+    SpvId k = build_mul(l, body, step, build_const(l, products));
+    LowerEach e = each_open(l, body, n);
     while (each_next(&e)) {
         LowerElement p = place_element(l, e.at, x->d, e.index);
         SpvId row = build_mul(l, e.at, p.row, build_const(l, x->slab));
         SpvId line = build_mul(l, e.at, k, build_const(l, x->d->cols));
-        SpvId at_b =
-            build_add(l, e.at, build_add(l, e.at, line, p.column), build_const(l, x->b_first));
-        SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, row, k));
-        SpvId b = fetch(l, e.at, x, true, at_b), to = sum_pointer(l, e.at, x, e.index);
-        SpvId product = BUILD(l, e.at, is_float ? SpvOpFMul : SpvOpIMul, type, a, b);
-        SpvId old = build_load(l, e.at, type, to);
-        build_store(l, e.at, to,
-                    BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, type, old, product));
+        SpvId at_a = build_add(l, e.at, row, k), at_b = build_add(l, e.at, line, p.column);
+        SpvId to = sum_pointer(l, e.at, x, e.index), sum = build_load(l, e.at, type, to);
+        for (uint32_t of = 0; of < products; of++) {
+            uint32_t behind = x->b_first + of * x->d->cols;
+            SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, at_a, build_const(l, of)));
+            SpvId b = fetch(l, e.at, x, true, build_add(l, e.at, at_b, build_const(l, behind)));
+            SpvId product = BUILD(l, e.at, is_float ? SpvOpFMul : SpvOpIMul, type, a, b);
+            sum = BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, type, sum, product);
+        }
+        build_store(l, e.at, to, sum);
     }
 }
 

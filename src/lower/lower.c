@@ -178,6 +178,7 @@ static bool take_sizes(Lower *l, const LowerOptions *o)
                             l->width, p->min_subgroup_size);
     l->lanes = MIN(l->width, l->invocations);
     l->subgroups = (l->invocations + l->width - 1) / l->width;
+    l->own_memory = staging_taken(l);
     return true;
 }
 

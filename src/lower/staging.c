@@ -85,8 +85,7 @@ SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first
     return build(l, at, SpvOpCooperativeMatrixLoadKHR, t->id, x, n);
 }
 
-/* What the module's own workgroup variables take. */
-static uint64_t taken(Lower *l)
+uint64_t staging_taken(const Lower *l)
 {
     uint64_t bytes = 0;
     for (const SpvInst *i = l->m->globals.first; i; i = i->next) {
@@ -105,7 +104,7 @@ bool staging_close(Lower *l)
         s->row->words[s->row->first_operand + 1] = build_const(l, MAX(s->count, 1));
     }
     spv_forget_types(l->m);
-    uint64_t bytes = taken(l);
+    uint64_t bytes = staging_taken(l);
     if (bytes <= l->profile->workgroup_memory)
         return true;
     l->failed = true;

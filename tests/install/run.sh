@@ -67,6 +67,18 @@ runs_glsl() {
         --push list:u32:64,64,64,64 --bind a=full:1:f32[64,64] --bind b=full:2:f32[64,64] \
         --bind c=zeros:f32[64,64] --compare c=full:128:f32[64,64]
 }
+# Driver and layer: what their manifests name is there, whatever folder that is.
+manifests_name_files() {
+    n=0
+    for manifest in "$work"/prefix/share/vulkan/*/*.json; do
+        named=$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$manifest")
+        echo "$manifest names $named"
+        test -f "$(dirname "$manifest")/$named" || return 1
+        n=$((n + 1))
+    done
+    [ $n = 2 ]
+}
+[ ! -d "$work/prefix/share/vulkan" ] || try "Vulkan's manifests" manifests_name_files
 try "no path of the build tree" nothing_of_the_build_tree
 try "GLSL, without an environment" runs_glsl
 try "licence" find "$work/prefix" -name LICENSE

@@ -122,7 +122,8 @@ static void one_kernel(Fixture *f, File *file, const char *kernel, VulkanHost *c
     for (uint32_t k = 0; file->shader && k < 2; k++) {
         size_t size;
         const uint32_t *spirv = heddle_module_spirv(file->shader, &size);
-        VulkanStep step = { spirv, size, { ITEMS / GROUP, 1, 1 }, kernel };
+        VulkanStep step = { .spirv = spirv, .size = size, .groups = { ITEMS / GROUP, 1, 1 },
+                            .entry = kernel };
         uint64_t sizes[] = { sizeof f->out, sizeof f->in };
         VulkanProgram *p = hosts[k] ? vulkan_program_new(hosts[k], &step, 1, sizes, 2, NULL, 0)
                                     : NULL;
@@ -145,7 +146,7 @@ static VulkanHost *host(const char *manifest, const char *what)
     if (manifest && !access(manifest, R_OK)) {
         setenv("VK_DRIVER_FILES", manifest, 1);
         setenv("VK_ICD_FILENAMES", manifest, 1);
-        h = vulkan_host_new(false, &reason);
+        h = vulkan_host_new(VULKAN_CPU, &reason);
     }
     if (!h)
         printf("skipped: %s by Vulkan: %s\n", what, reason);

@@ -73,6 +73,19 @@ by_hand() {
     bare VK_DRIVER_FILES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" vulkaninfo --summary |
         grep 'driverName.*heddle'
 }
+# The file that the layer's manifest names, which is the one that the loader opens.
+layer() {
+    manifest=$prefix/share/vulkan/implicit_layer.d/heddle_layer.json
+    named=$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$manifest")
+    echo "$manifest names $named"
+    case $named in /* | "") return 1 ;; esac
+    nm -D --defined-only "$(dirname "$manifest")/$named" | grep vkNegotiateLoaderLayerInterface
+}
+through_layer() {
+    bare HEDDLE_MATRICES=none VK_DRIVER_FILES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" \
+        VK_ICD_FILENAMES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" \
+        "$inside/moved/bin/heddle" vulkan --layer -- vulkaninfo | grep VK_NV_cooperative_matrix2
+}
 # The environment that a CI job gets, used twice: the second time all is there.
 ci() {
     cp "$archive" "$work" && cp "$here/tools/ci/setup.sh" "$work" || return 1
@@ -93,9 +106,9 @@ needs_little() {
         --only libc.so,libm.so,libdl.so,librt.so,libpthread.so,ld-linux,libheddle.so
 }
 exports() {
-    for file in libheddle.so libvulkan_heddle.so; do
+    for file in libheddle.so libvulkan_heddle.so libVkLayer_heddle_cooperative_matrix.so; do
         strange=$(nm -D --defined-only "$prefix/lib/$file" | awk '{ print $3 }' |
-            grep -v '^heddle_\|^HEDDLE_\|^vk_icd')
+            grep -v '^heddle_\|^HEDDLE_\|^vk_icd\|^vkNegotiateLoaderLayer')
         echo "$file exports $strange"
         [ -z "$strange" ] || return 1
     done
@@ -119,6 +132,7 @@ try "check" checked
 if bare sh -c 'command -v vulkaninfo' > /dev/null; then
     try "heddle vulkan" vulkan
     try "VK_DRIVER_FILES" by_hand
+    try "heddle vulkan --layer" through_layer
     if bare sh -c 'command -v zstd' > /dev/null; then
         try "tools/ci/setup.sh" ci
     fi
@@ -126,6 +140,7 @@ fi
 if bare python3 -c 'import numpy' 2> /dev/null; then
     try "Python" python_package
 fi
+try "the layer's manifest" layer
 try "what its files need" needs_little
 try "exported symbols" exports
 try "no path of the build tree" says_no_build_path
