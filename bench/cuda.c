@@ -252,19 +252,22 @@ static void print_launches(const Machine *m)
         HeddleModule *module = NULL;
         HeddleKernel *k = NULL;
         HeddleDispatch x = { .groups = { 1, 1, 1 } };
-        double waits[MAX_ROUNDS], queues[MAX_ROUNDS];
+        enum { WAITS = 20 };
+        double waits[MAX_ROUNDS * WAITS], queues[MAX_ROUNDS];
         if (!m->device[w] ||
             heddle_module_new(nothing, sizeof nothing - 1, "nothing.comp", NULL, &module, NULL) ||
             heddle_kernel_new(m->device[w], module, NULL, &k, NULL))
             continue;
         for (int r = 0; r < m->rounds; r++) {
-            double start = now();
-            heddle_dispatch(k, &x, NULL, NULL);
-            waits[r] = now() - start;
+            for (int i = 0; i < WAITS; i++) {
+                double start = now();
+                heddle_dispatch(k, &x, NULL, NULL);
+                waits[WAITS * r + i] = now() - start;
+            }
             queues[r] = queued(k, m->device[w], 1000);
         }
         printf("%-18s launch and wait %.1f us, 1000 queued %.2f ms\n", who_names[w],
-               median(waits, m->rounds) * 1e6, median(queues, m->rounds) * 1e3);
+               median(waits, m->rounds * WAITS) * 1e6, median(queues, m->rounds) * 1e3);
         heddle_kernel_free(k);
         heddle_module_free(module);
     }

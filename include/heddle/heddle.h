@@ -524,9 +524,9 @@ typedef struct HeddleKernelOptions {
     /* With the source's lines, for debuggers and profilers, and for what is said of faults; so is
      * every kernel where HEDDLE_DEBUG=1 is in the environment (docs/DEBUGGING.md). */
     bool debug;
-    /* Divisions, square roots, exponentials and logarithms of shaders as on HEDDLE_DEVICE_CPU, also
-     * on a device that has faster ones of just the precision that Vulkan asks for
-     * (HEDDLE_DEVICE_CUDA). What the kernel declares `precise` is so without this. */
+    /* Divisions, square roots, exponentials and binary logarithms of shaders as they are on
+     * HEDDLE_DEVICE_CPU, also where the device has faster ones that are just as precise as Vulkan
+     * asks for (HEDDLE_DEVICE_CUDA). Divisions that the kernel declares `precise` are so anyway. */
     bool exact;
 } HeddleKernelOptions;
 

@@ -9,6 +9,8 @@
  */
 #include "nvptx/internal.h"
 
+enum { BUFFER_ALIGNMENT = 16 }; /* heddle_buffer_wrap's, and of a binding's offset */
+
 static LV i64c(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, 0); }
 
 /* Bytes behind base, modulo 2^64. */
@@ -57,9 +59,43 @@ LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
     return LLVMBuildAnd(e->b, starts, fits, "");
 }
 
-static unsigned alignment(const EmitPointer *p, uint32_t size)
+/* What x is a multiple of: a power of two, 16 at most. */
+static uint64_t multiple_of(LV x)
 {
-    return p->align && p->align < size ? p->align : size;
+    if (LLVMIsAConstantInt(x)) {
+        uint64_t n = LLVMConstIntGetZExtValue(x) | BUFFER_ALIGNMENT;
+        return n & -n;
+    }
+    if (LLVMIsAZExtInst(x) || LLVMIsASExtInst(x))
+        return multiple_of(LLVMGetOperand(x, 0));
+    if (!LLVMIsABinaryOperator(x))
+        return 1;
+    LV a = LLVMGetOperand(x, 0), b = LLVMGetOperand(x, 1);
+    switch (LLVMGetInstructionOpcode(x)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr: return MIN(multiple_of(a), multiple_of(b));
+    case LLVMMul: return MIN(multiple_of(a) * multiple_of(b), BUFFER_ALIGNMENT);
+    case LLVMShl:
+        return LLVMIsAConstantInt(b) && LLVMConstIntGetZExtValue(b) < 4
+                   ? MIN(multiple_of(a) << LLVMConstIntGetZExtValue(b), BUFFER_ALIGNMENT)
+               : LLVMIsAConstantInt(b) ? BUFFER_ALIGNMENT
+                                       : multiple_of(a);
+    default: return 1;
+    }
+}
+
+/* Of `size` bytes there. A buffer begins where heddle.h and Vulkan say that it may, which LLVM has
+ * to know to make one access of several; its base is what was loaded of its descriptor. */
+static unsigned alignment(const EmitPointer *p, int64_t byte, uint32_t size)
+{
+    if (p->align && p->align < size)
+        return p->align;
+    if (!LLVMIsALoadInst(p->base))
+        return size;
+    uint64_t n = (uint64_t)(p->constant + byte) | (p->offset ? multiple_of(p->offset) : 0) |
+                 BUFFER_ALIGNMENT;
+    return MAX(size, (unsigned)(n & -n));
 }
 
 /* As it lies in memory: truth values are bytes. */
@@ -73,7 +109,7 @@ static LV load_scalar(Emit *e, const EmitPointer *p, int64_t byte, const SpvType
     uint32_t size = emit_scalar_bytes(e, t);
     LV v = LLVMBuildLoad2(e->b, memory_type(e, t),
                           threads_narrowed(e, p, threads_address(e, p, byte, size)), "");
-    LLVMSetAlignment(v, alignment(p, size));
+    LLVMSetAlignment(v, alignment(p, byte, size));
     if (p->volatile_)
         LLVMSetVolatile(v, true);
     return t->kind == SPV_BOOL ? LLVMBuildICmp(e->b, LLVMIntNE, v, LLVMConstNull(e->i8), "") : v;
@@ -85,7 +121,7 @@ static void store_scalar(Emit *e, const EmitPointer *p, int64_t byte, const SpvT
     if (t->kind == SPV_BOOL)
         v = LLVMBuildZExt(e->b, v, e->i8, "");
     LV s = LLVMBuildStore(e->b, v, threads_narrowed(e, p, threads_address(e, p, byte, size)));
-    LLVMSetAlignment(s, alignment(p, size));
+    LLVMSetAlignment(s, alignment(p, byte, size));
     if (p->volatile_)
         LLVMSetVolatile(s, true);
 }
@@ -149,12 +185,82 @@ static LV *each_part(Emit *e, const EmitPointer *p, const EmitLayout *l, int64_t
     return leaf;
 }
 
+/* i1: whether all of a vector in a buffer is inside, so that it is one access; NULL: that is not
+ * asked, or not of the whole. */
+static LV vector_inside(Emit *e, const EmitPointer *p)
+{
+    const SpvType *t = p->at.type;
+    if (t->kind != SPV_VECTOR || t->count > 4 || space_of(p) != SPACE_GLOBAL)
+        return NULL;
+    return threads_inside(e, p, 0, t->count * emit_scalar_bytes(e, t->element));
+}
+
+typedef struct Either {
+    LLVMBasicBlockRef edge, done;
+} Either;
+
+/* Inside: from here on without a test. Then open_next, twice. */
+static Either open_whole(Emit *e, LV inside)
+{
+    Either x = { emit_new_block(e, "edge"), emit_new_block(e, "accessed") };
+    LLVMBasicBlockRef whole = emit_new_block(e, "whole");
+    LLVMBuildCondBr(e->b, inside, whole, x.edge);
+    LLVMPositionBuilderAtEnd(e->b, whole);
+    return x;
+}
+
+/* The block that ends here. */
+static LLVMBasicBlockRef open_next(Emit *e, const Either *x, LLVMBasicBlockRef next)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+    LLVMBuildBr(e->b, x->done);
+    LLVMPositionBuilderAtEnd(e->b, next);
+    return from;
+}
+
+static void load_vector(Emit *e, const EmitPointer *p, LV inside, LV *leaves)
+{
+    EmitPointer free = *p;
+    LLVMBasicBlockRef from[2];
+    LV whole[4], edge[4];
+    Either x = open_whole(e, inside);
+    free.limit = NULL;
+    each_part(e, &free, &p->at, 0, whole, load_part);
+    from[0] = open_next(e, &x, x.edge);
+    each_part(e, p, &p->at, 0, edge, load_part);
+    from[1] = open_next(e, &x, x.done);
+    for (uint32_t k = 0; k < p->at.type->count; k++) {
+        LV values[2] = { whole[k], edge[k] };
+        leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(whole[k]), "");
+        LLVMAddIncoming(leaves[k], values, from, 2);
+    }
+}
+
 void threads_load(Emit *e, const EmitPointer *p, LV *leaves)
 {
+    LV inside = p->builtin ? NULL : vector_inside(e, p);
     if (p->builtin)
         emit_load_builtin(e, p, leaves);
+    else if (inside)
+        load_vector(e, p, inside, leaves);
     else
         each_part(e, p, &p->at, 0, leaves, load_part);
+}
+
+static void store_now(Emit *e, const EmitPointer *p, LV *leaves)
+{
+    LV inside = vector_inside(e, p);
+    if (!inside) {
+        each_part(e, p, &p->at, 0, leaves, store_part);
+        return;
+    }
+    EmitPointer free = *p;
+    Either x = open_whole(e, inside);
+    free.limit = NULL;
+    each_part(e, &free, &p->at, 0, leaves, store_part);
+    open_next(e, &x, x.edge);
+    each_part(e, p, &p->at, 0, leaves, store_part);
+    open_next(e, &x, x.done);
 }
 
 /* ---- stores to workgroup memory, put off ----------------------------------------------------- */
@@ -192,7 +298,7 @@ void threads_store(Emit *e, const EmitPointer *p, const LV *leaves)
 {
     struct NvptxLater **later = &threads_of(e)->later;
     if (p->storage != SpvStorageClassWorkgroup || p->volatile_) {
-        each_part(e, p, &p->at, 0, (LV *)leaves, store_part);
+        store_now(e, p, (LV *)leaves);
         return;
     }
     if (!*later)

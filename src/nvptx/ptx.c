@@ -168,7 +168,7 @@ static const char optimising_passes[] =
     "infer-address-spaces,sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-instsimplify,licm<allowspeculation>),"
     "infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,reassociate,"
-    "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),"
+    "instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm<allowspeculation>),"
     "load-store-vectorizer,early-cse,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 static const char least_passes[] =
     "always-inline,globaldce,function(infer-address-spaces,sroa<modify-cfg>)";

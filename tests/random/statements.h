@@ -540,7 +540,7 @@ static bool held_by_others(Gen *g, uint32_t use)
 #ifdef HEDDLE_TEST_CUDA
     uint32_t rows, columns;
     matrix_shape(g, use, &rows, &columns);
-    return rows % 16 == 0 && columns % 16 == 0;
+    return rows % 8 == 0 && columns % 8 == 0;
 #else
     (void)g;
     (void)use;
