@@ -18,7 +18,7 @@ continues it on the next RUN: line. A file without one is an input of another te
 `XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
 /proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
 FileCheck that compiles OpenCL C to SPIR-V, `REQUIRES: mlir` for heddle-mlir beside heddle and
-mlir-opt beside FileCheck, `REQUIRES: gdb` and `REQUIRES: perf` for these programs, `REQUIRES: libclc` for LLVM's libclc.
+mlir-opt beside FileCheck, `REQUIRES: gdb`, `perf` and `chromium` for these programs, `libclc` for LLVM's libclc.
 """
 import argparse
 import concurrent.futures
@@ -89,7 +89,7 @@ def mlir_flags(options):
 
 
 def program_flags():
-    return {name for name in ("gdb", "perf") if shutil.which(name)}
+    return {name for name in ("gdb", "perf", "chromium") if shutil.which(name)}
 
 
 def substitute(command, path, options):

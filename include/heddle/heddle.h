@@ -39,7 +39,8 @@
  *   HEDDLE_DEVICE_CPU, handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL end a kernel that faults, and
  *   pass on every other signal to the handlers that they found
  *   (HeddleDeviceOptions.no_signal_handlers leaves them out). Compiling installs LLVM's handler of
- *   fatal errors, which lets those of other users of the same LLVM go on as they were.
+ *   fatal errors, which lets those of other users of the same LLVM go on as they were. While a
+ *   dispatch is looked at (HeddleDispatch.sample, watchdog), a handler of SIGPROF does that.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -528,6 +529,10 @@ typedef struct HeddleKernelOptions {
      * HEDDLE_DEVICE_CPU, also where the device has faster ones that are just as precise as Vulkan
      * asks for (HEDDLE_DEVICE_CUDA). Divisions that the kernel declares `precise` are so anyway. */
     bool exact;
+    bool profile;                   /* cpu: count line by line, for heddle_kernel_lines, and for
+                                     * HeddleReport; much slower where lines are short. Implies
+                                     * stats and debug */
+    bool remarks;                   /* cpu: keep what heddle_kernel_remarks tells */
 } HeddleKernelOptions;
 
 typedef struct HeddleKernel HeddleKernel;
@@ -546,6 +551,16 @@ HEDDLE_API const HeddleKernelInfo *heddle_kernel_info(const HeddleKernel *kernel
 HEDDLE_API const HeddleLowering *heddle_kernel_lowerings(const HeddleKernel *kernel, uint32_t *n);
 /* What options->emit asked for; NULL when it asked for nothing. Binary forms may contain NUL. */
 HEDDLE_API const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size);
+/* What the code generator has to say of a line: why it is slower than others. */
+typedef struct HeddleRemark {
+    const char *kind;               /* "gather", "divergent-branch", ...: static */
+    const char *file;               /* NULL when unknown */
+    uint32_t line, column;          /* from 1; 0 when unknown */
+    const char *message;
+} HeddleRemark;
+
+/* In the order of the code; none without HeddleKernelOptions.remarks. Belongs to the kernel. */
+HEDDLE_API const HeddleRemark *heddle_kernel_remarks(const HeddleKernel *kernel, uint32_t *n);
 /* Seconds that compiling took. */
 HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 
@@ -631,6 +646,12 @@ typedef struct HeddleDispatch {
     /* reference: called after every workgroup; may be NULL */
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *progress_user;
+    /* cpu: seconds between two looks at where each thread is in a kernel with `debug`, for
+     * heddle_kernel_lines; 0: nobody looks */
+    double sample;
+    /* cpu: the most seconds that a processor may spend in one subgroup of a kernel with `debug`
+     * before it is called endless, which ends the dispatch like a fault; 0: any */
+    double watchdog;
 } HeddleDispatch;
 
 /* The workgroup's size that a dispatch of so many invocations of an OpenCL kernel gets where nobody
@@ -683,6 +704,26 @@ typedef struct HeddleReport {
  * warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);
+
+/* What the dispatches of a kernel did on a line of its source. */
+typedef struct HeddleLine {
+    const char *file;               /* NULL: elsewhere, in functions that the kernel calls, or on
+                                     * no line */
+    uint32_t line;
+    uint64_t samples;               /* HeddleDispatch.sample: looks that found a thread there */
+    /* with HeddleKernelOptions.profile: how often a subgroup came to the code of the line (where
+     * that is several blocks, as of a loop's head, to each of them), and invocations that did */
+    uint64_t executions, invocations;
+    uint64_t arithmetic;            /* operations on floating-point numbers besides multiply-adds */
+    HeddleStats stats;
+    uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
+} HeddleLine;
+
+/* Writes at most `room` of them, in no order, and returns how many; where `lines` is NULL, the most
+ * that there can be. They are of all dispatches so far, which have ended. Their strings belong to
+ * the kernel. */
+HEDDLE_API uint32_t heddle_kernel_lines(const HeddleKernel *kernel, HeddleLine *lines,
+                                        uint32_t room);
 
 /* A queue of dispatches: they run one after the other, in the order in which they were submitted,
  * while the program goes on. Several threads may submit to one; several queues run side by side. */

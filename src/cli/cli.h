@@ -24,8 +24,9 @@ typedef enum CliCommand {
     CMD_CHECK,
     CMD_RUN,
     CMD_BENCH,
-    CMD_LAYOUT,
     CMD_PROFILE,
+    CMD_LAYOUT,
+    CMD_PROFILE_DEVICE,
     CMD_NEW,
     CMD_VULKAN,
     N_COMMANDS
@@ -37,12 +38,13 @@ typedef struct CliOptions {
     CliStrings inputs; /* the arguments that are no options */
     CliStrings binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check, *rotate_as, *sweep, *target, *arrays, *profile;
+        *check, *rotate_as, *sweep, *target, *arrays, *profile, *html;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
     uint32_t subgroup_size, threads, interleave, seed, budget;
-    double tolerance, seconds;
-    bool stats, robust, no_robust, no_optimisation, debug, exact, json, help, rotate_loads,
+    double tolerance, seconds, watchdog;
+    bool has_watchdog;
+    bool remarks, stats, robust, no_robust, no_optimisation, debug, exact, json, help, rotate_loads,
         pipeline;
 } CliOptions;
 
@@ -100,14 +102,15 @@ typedef struct CliCells {
     uint32_t next;
 } CliCells;
 const char *cell(CliCells *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *cell_seconds(CliCells *c, double seconds); /* "1.23 ms" */
+const char *cell_seconds(CliCells *c, double seconds);           /* "1.23 ms" */
+const char *cell_bar(CliCells *c, double share, uint32_t width); /* blocks, of at most so many */
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
 int command_info(const CliOptions *o);
 int command_compile(const CliOptions *o);
 int command_check(const CliOptions *o);
-int command_run(const CliOptions *o); /* run and bench */
+int command_run(const CliOptions *o); /* run, bench and profile */
 int command_layout(const CliOptions *o);
 int command_new(const CliOptions *o); /* starter.c */
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
@@ -135,7 +138,7 @@ bool parse_specs(const CliOptions *o, const HeddleKernelInfo *info, HeddleSpecVa
 /* What a kernel is for, besides what the options say. */
 typedef struct CliPurpose {
     HeddleEmit emit;
-    bool stats;
+    bool stats, debug, profile, remarks;
 } CliPurpose;
 HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
                          CliPurpose purpose, HeddleKernel **out, HeddleLog *log);
@@ -147,7 +150,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
 HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
 void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n);
 /* heddle profile-device: such a profile, of the device. */
-int command_profile(const CliOptions *o);
+int command_profile_device(const CliOptions *o);
 
 /* ---- json.c: --json ------------------------------------------------------------------------- */
 
@@ -190,8 +193,13 @@ void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *l
                   uint32_t *element);
 const char *use_name(HeddleUse use); /* "A", "B", "C" */
 bool layout_svg(const CliLayout *l, const char *path);
+/* For writing, "-" being standard output. NULL, or false, after complaining. */
+FILE *file_open(const char *path);
+bool file_close(FILE *f, const char *path);
 /* An empty picture, "-" on standard output. NULL after complaining. */
 FILE *svg_open(const char *path, double width, double height);
+void svg_begin(FILE *f, double width, double height); /* within a page; ends by "</svg>" */
+void xml_text(FILE *f, const char *s);                /* with what XML keeps for itself escaped */
 void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s);
 bool svg_close(FILE *f, const char *path); /* false after complaining */
 

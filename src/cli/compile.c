@@ -179,6 +179,26 @@ static void print_loops(const CliOptions *o, const HeddleModule *m)
     table_print(&t);
 }
 
+/* --remarks: one a line, as compilers write them; aside stays what goes wrong. */
+static int write_remarks(const CliOptions *o, const HeddleModule *m, HeddleLog *log)
+{
+    HeddleDevice *device = NULL;
+    HeddleKernel *kernel = NULL;
+    uint32_t n = 0;
+    HeddleResult r = open_device(o, &device, log);
+    if (!r)
+        r = open_kernel(o, device, m, (CliPurpose){ .remarks = true }, &kernel, log);
+    const HeddleRemark *remarks = r ? NULL : heddle_kernel_remarks(kernel, &n);
+    FILE *f = r ? NULL : file_open(o->output ? o->output : "-");
+    for (uint32_t i = 0; f && i < n; i++)
+        fprintf(f, "%s:%u: remark: %s [%s]\n", remarks[i].file ? remarks[i].file : "?",
+                remarks[i].line, remarks[i].message, remarks[i].kind);
+    bool good = f && file_close(f, o->output ? o->output : "-");
+    heddle_kernel_free(kernel);
+    heddle_device_free(device);
+    return r ? exit_status(r) : good ? EXIT_DONE : EXIT_WRONG;
+}
+
 int command_compile(const CliOptions *o)
 {
     int form = choose_form(o);
@@ -202,6 +222,8 @@ int command_compile(const CliOptions *o)
         print_lowerings(o, rows, n);
     if (r)
         ;
+    else if (o->remarks)
+        status = write_remarks(o, m, log);
     else if (forms[form].form == SPIRV)
         status = write_module(o, m);
     else if (forms[form].form == ASM)

@@ -325,10 +325,12 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .subgroup_size = o->subgroup_size,
                               .robust = o->robust,
                               .no_robust = o->no_robust,
-                              .debug = o->debug,
+                              .debug = o->debug || purpose.debug,
                               .exact = o->exact,
                               .no_optimisation = o->no_optimisation,
                               .stats = purpose.stats,
+                              .profile = purpose.profile,
+                              .remarks = purpose.remarks,
                               .emit = purpose.emit };
     choose_local_size(o, info, k.local_size);
     k.check = o->check != NULL;

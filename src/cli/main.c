@@ -23,8 +23,12 @@ static const struct {
     [CMD_LAYOUT] = { "layout",
                      " ROWSxCOLUMNS TYPE USE [--subgroup-size W] [--device D] [--svg FILE]",
                      "who holds which element of a matrix", 3, 3, command_layout },
-    [CMD_PROFILE] = { "profile-device", " [N] [-o FILE]",
-                      "what a Vulkan device has, for compile --for", 0, 1, command_profile },
+    [CMD_PROFILE] = { "profile", " KERNEL [options]",
+                      "run for a while: time, counts and remarks for each line of the source", 1, 1,
+                      command_run },
+    [CMD_PROFILE_DEVICE] = { "profile-device", " [N] [-o FILE]",
+                             "what a Vulkan device has, for compile --for", 0, 1,
+                             command_profile_device },
     [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to begin with, and NAME_test.sh", 1, 1,
                   command_new },
     [CMD_VULKAN] = { "vulkan", " [--layer] [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
@@ -62,7 +66,7 @@ static int help(CliCommand c)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
     else if (c == CMD_VULKAN)
         vulkan_help();
-    else if (c != CMD_INFO && c != CMD_PROFILE && c != CMD_NEW)
+    else if (c != CMD_INFO && c != CMD_PROFILE_DEVICE && c != CMD_NEW)
         fputs(spec_help, stdout);
     return EXIT_DONE;
 }
@@ -91,7 +95,7 @@ static int unknown(const char *name)
 
 static int run_command(CliCommand c, int n, char **argv)
 {
-    CliOptions o = { .command = c, .tolerance = 1e-3, .seconds = 0.5 };
+    CliOptions o = { .command = c, .tolerance = 1e-3, .seconds = 0.5, .watchdog = 1.5 };
     int status = EXIT_USAGE;
     if (!options_parse(n, argv, &o))
         ;

@@ -25,8 +25,9 @@ typedef struct Option {
 #define AT(field)   offsetof(CliOptions, field)
 
 enum {
-    KERNEL = ON(CMD_COMPILE) | ON(CMD_CHECK) | ON(CMD_RUN) | ON(CMD_BENCH),
-    RUNS = ON(CMD_RUN) | ON(CMD_BENCH),
+    RESULTS = ON(CMD_RUN) | ON(CMD_BENCH), /* of which something is looked at afterwards */
+    RUNS = RESULTS | ON(CMD_PROFILE),
+    KERNEL = ON(CMD_COMPILE) | ON(CMD_CHECK) | RUNS,
 };
 
 /* clang-format off */
@@ -34,11 +35,11 @@ static const Option options[] = {
     { "--bind", "N=SPEC", "buffer for binding N of set 0; S.N for set S; a variable's name will do;"
       " OpenCL: argument N, local:BYTES for workgroup memory",
       LIST, AT(binds), 0, RUNS },
-    { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RUNS },
+    { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RESULTS },
     { "--compare", "N=SPEC", "compare buffer N afterwards; exit 1 if it differs",
-      LIST, AT(compares), 0, RUNS },
+      LIST, AT(compares), 0, RESULTS },
     { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|); default 0.001",
-      REAL, AT(tolerance), 0, RUNS },
+      REAL, AT(tolerance), 0, RESULTS },
     { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
     { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size (OpenCL: any number)",
       DIMENSIONS, AT(global), AT(has_global), RUNS },
@@ -54,7 +55,7 @@ static const Option options[] = {
       " several, from 0",
       STRING, AT(device), 0, KERNEL | ON(CMD_LAYOUT) | ON(CMD_INFO) },
     { "--check", "[=portability]", "report what the kernel does wrong as it runs (reference)",
-      OPTIONAL, AT(check), 0, RUNS },
+      OPTIONAL, AT(check), 0, RESULTS },
     { "--subgroup-size", "W", "8, 16, 32, 64 or 128 invocations",
       NUMBER, AT(subgroup_size), 0, KERNEL | ON(CMD_LAYOUT) },
     { "--threads", "T", "worker threads; default one a core", NUMBER, AT(threads), 0, RUNS },
@@ -72,21 +73,28 @@ static const Option options[] = {
       FLAG, AT(exact), 0, KERNEL },
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
-    { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RUNS },
+    { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RESULTS },
     { "--budget", "N", "reference: instructions an invocation may run; default 67108864",
-      NUMBER, AT(budget), 0, RUNS },
+      NUMBER, AT(budget), 0, RESULTS },
+    { "--watchdog", "S", "cpu: seconds of a processor for one subgroup, after which the kernel is"
+      " called endless; 0: any; default 1.5 of run and profile, 0 of bench; the kernel gets lines,"
+      " as by -g", REAL, AT(watchdog), AT(has_watchdog), RUNS },
+    { "--remarks", NULL, "instead of a form: what the code generator has to say of lines: gathers,"
+      " divergent branches, memory for private arrays", FLAG, AT(remarks), 0, ON(CMD_COMPILE) },
+    { "--html", "FILE", "the profile as a page of its own", STRING, AT(html), 0, ON(CMD_PROFILE) },
     { "--pipeline", NULL, "loops that ask for wait queues load ahead into registers, as portable"
       " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
     { "--for", "PROFILE", "lower matrices to what that target has: a JSON file, or the name of one"
       " in share/heddle/profiles", STRING, AT(profile), 0, KERNEL },
     { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; of vulkan:"
       " what was lowered; compile: what --pipeline and --for did",
-      FLAG, AT(stats), 0, RUNS | ON(CMD_COMPILE) },
+      FLAG, AT(stats), 0, RESULTS | ON(CMD_COMPILE) },
     { "--json", NULL, "instead of tables, an object for programs (docs/JSON.md)",
       FLAG, AT(json), 0, RUNS | ON(CMD_CHECK) | ON(CMD_INFO) },
-    { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0, ON(CMD_BENCH) },
+    { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0,
+      ON(CMD_BENCH) | ON(CMD_PROFILE) },
     { "-o", "FILE", "write there (default: standard output)",
-      STRING, AT(output), 0, ON(CMD_COMPILE) | ON(CMD_PROFILE) },
+      STRING, AT(output), 0, ON(CMD_COMPILE) | ON(CMD_PROFILE_DEVICE) },
     { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native, object; of MLIR:"
       " mlir (with heddle's rewrites), mlir-spirv; of OpenCL C: ast",
       STRING, AT(emit), 0, ON(CMD_COMPILE) },
@@ -108,8 +116,8 @@ static const Option options[] = {
       " table and bars", STRING, AT(sweep), 0, ON(CMD_BENCH) },
     { "--arrays", "TYPE", "instead: of the arrays that Qualcomm's conversions take; TYPE is theirs,"
       " the matrix's own or u32", STRING, AT(arrays), 0, ON(CMD_LAYOUT) },
-    { "--svg", "FILE", "draw there (bench: what --sweep measured)",
-      STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) },
+    { "--svg", "FILE", "draw there (bench: what --sweep measured; profile: a roofline)",
+      STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) | ON(CMD_PROFILE) },
     { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
     { "-h", NULL, "this", FLAG, AT(help), 0, ~0u },
 };

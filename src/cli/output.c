@@ -157,3 +157,16 @@ const char *cell_seconds(CliCells *c, double seconds)
         return cell(c, "%.3f s", seconds);
     return seconds >= 1e-3 ? cell(c, "%.3f ms", seconds * 1e3) : cell(c, "%.1f us", seconds * 1e6);
 }
+
+/* Full blocks, then one of as many eighths as are left. */
+const char *cell_bar(CliCells *c, double share, uint32_t width)
+{
+    char *to = c->text[c->next++ % 16], *end = to;
+    uint32_t eighths = (uint32_t)(share * width * 8 + 0.5);
+    for (; eighths >= 8; eighths -= 8)
+        end += sprintf(end, "█");
+    if (eighths)
+        end += sprintf(end, "\xe2\x96%c", (char)(0x90 - eighths)); /* U+258F is one, U+2588 eight */
+    *end = 0;
+    return to;
+}

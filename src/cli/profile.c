@@ -94,7 +94,7 @@ void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n
 }
 
 /* "2" is the second Vulkan device, "vulkan:2" too. */
-int command_profile(const CliOptions *o)
+int command_profile_device(const CliOptions *o)
 {
     char name[32];
     CliOptions with = *o;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/profiler.h"
 
 typedef struct Slot {
     HeddleArray *array;
@@ -33,8 +33,9 @@ typedef struct CommandRun {
     char *push;
     size_t push_size;
     uint32_t groups[3];
-    bool opencl;  /* the dispatch's sizes are its invocations */
-    CliJson json; /* with --json */
+    bool opencl;   /* the dispatch's sizes are its invocations */
+    CliJson json;  /* with --json */
+    double sample; /* HeddleDispatch's */
 } CommandRun;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -265,6 +266,18 @@ static HeddleResult choose_groups(CommandRun *r)
     return HEDDLE_OK;
 }
 
+/* bench has none unless it is asked for: what it measures are short dispatches, many of them. */
+static double watchdog(const CliOptions *o)
+{
+    return o->command == CMD_BENCH && !o->has_watchdog ? 0 : o->watchdog;
+}
+
+/* Where a kernel does not end is said by its lines. */
+static bool needs_lines(const CliOptions *o, const HeddleDevice *d)
+{
+    return watchdog(o) > 0 && heddle_device_info(d)->kind == HEDDLE_DEVICE_CPU;
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static HeddleResult set_up(CommandRun *r)
@@ -275,8 +288,9 @@ static HeddleResult set_up(CommandRun *r)
         result = open_device(o, &r->device, r->log);
     if (!result)
         result = open_kernel(o, r->device, r->module,
-                             (CliPurpose){ .stats = o->stats && o->command == CMD_RUN }, &r->kernel,
-                             r->log);
+                             (CliPurpose){ .stats = o->stats && o->command == CMD_RUN,
+                                           .debug = needs_lines(o, r->device) },
+                             &r->kernel, r->log);
     if (result)
         return result;
     r->info = heddle_kernel_info(r->kernel);
@@ -378,7 +392,9 @@ static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleRep
                          .push_size = r->push_size,
                          .interleave = (int)r->options->interleave,
                          .seed = r->options->seed,
-                         .budget = r->options->budget };
+                         .budget = r->options->budget,
+                         .sample = r->sample,
+                         .watchdog = watchdog(r->options) };
     memcpy(d.groups, r->groups, sizeof d.groups);
     if (r->opencl && r->options->has_global)
         memcpy(d.global_size, r->options->global, sizeof d.global_size);
@@ -648,8 +664,9 @@ static HeddleReport count_operations(CommandRun *r)
 {
     HeddleReport report = { .struct_size = sizeof report };
     HeddleKernel *counting;
-    if (!open_kernel(r->options, r->device, r->module, (CliPurpose){ .stats = true }, &counting,
-                     r->log))
+    if (!open_kernel(r->options, r->device, r->module,
+                     (CliPurpose){ .stats = true, .debug = needs_lines(r->options, r->device) },
+                     &counting, r->log))
         dispatch_once(r, counting, &report);
     heddle_kernel_free(counting);
     return report;
@@ -749,7 +766,8 @@ static HeddleResult sweep(CommandRun *r)
     for (uint32_t row = 0; row < SWEEP_ROWS && !result; row++) {
         result = sweep_module(r->module, r->options->inputs.data[0], row, &modules[row], r->log);
         if (!result)
-            result = open_kernel(r->options, r->device, modules[row], (CliPurpose){ 0 },
+            result = open_kernel(r->options, r->device, modules[row],
+                                 (CliPurpose){ .debug = needs_lines(r->options, r->device) },
                                  &kernels[row], r->log);
     }
     uint32_t n = 0;
@@ -768,6 +786,36 @@ static HeddleResult sweep(CommandRun *r)
     return result ? result : write_and_compare(r);
 }
 
+/* ---- profile --------------------------------------------------------------------------------- */
+
+static HeddleResult dispatch_looked_at(void *user, HeddleKernel *kernel, double sample,
+                                       HeddleReport *report)
+{
+    CommandRun *r = user;
+    r->sample = sample;
+    return dispatch_once(r, kernel, report);
+}
+
+static HeddleResult profile(CommandRun *r)
+{
+    CliCells c = { 0 };
+    if (heddle_device_info(r->device)->kind != HEDDLE_DEVICE_CPU) {
+        complain("profile looks at the cpu device, not at %s",
+                 heddle_device_info(r->device)->kind_name);
+        return HEDDLE_ERROR_ARGUMENT;
+    }
+    CliRunner runner = { .options = r->options,
+                         .device = r->device,
+                         .module = r->module,
+                         .log = r->log,
+                         .dispatch = dispatch_looked_at,
+                         .user = r,
+                         .groups = groups_text(r, &c),
+                         .bytes = bound_bytes(r),
+                         .json = &r->json };
+    return profile_run(&runner);
+}
+
 /* Restrictions that the table of options cannot express. */
 static bool fits_together(const CliOptions *o)
 {
@@ -777,7 +825,7 @@ static bool fits_together(const CliOptions *o)
         complain("--sweep prints a table: it does not take --json");
     else if (o->sweep && strcmp(o->sweep, "wait-queues"))
         complain("--sweep takes wait-queues, not '%s'", o->sweep);
-    else if (o->svg && !o->sweep)
+    else if (o->svg && !o->sweep && o->command == CMD_BENCH)
         complain("--svg draws what --sweep measures: --sweep wait-queues");
     else
         return true;
@@ -793,7 +841,10 @@ int command_run(const CliOptions *o)
         json_open(&r.json, NULL, '{');
     HeddleResult result = r.log ? set_up(&r) : HEDDLE_ERROR_MEMORY;
     if (!result)
-        result = o->command == CMD_RUN ? run_once(&r) : o->sweep ? sweep(&r) : bench(&r);
+        result = o->command == CMD_PROFILE ? profile(&r)
+                 : o->command == CMD_RUN   ? run_once(&r)
+                 : o->sweep                ? sweep(&r)
+                                           : bench(&r);
     if (o->json)
         json_end(&r.json, result, r.log);
     tear_down(&r);

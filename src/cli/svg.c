@@ -25,37 +25,57 @@ typedef struct Picture {
 
 /* ---- any picture ----------------------------------------------------------------------------- */
 
-FILE *svg_open(const char *path, double width, double height)
+FILE *file_open(const char *path)
 {
     FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
-    if (!f) {
+    if (!f)
         complain("%s: cannot write: %s", path, strerror(errno));
-        return NULL;
-    }
+    return f;
+}
+
+FILE *svg_open(const char *path, double width, double height)
+{
+    FILE *f = file_open(path);
+    if (f)
+        svg_begin(f, width, height);
+    return f;
+}
+
+void svg_begin(FILE *f, double width, double height)
+{
     fprintf(f,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 "
             "0 %.0f "
             "%.0f\" font-family=\"Inter, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
             width, height, width, height);
-    return f;
+}
+
+void xml_text(FILE *f, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '&' || *s == '<' || *s == '"')
+            fputs(*s == '&' ? "&amp;" : *s == '<' ? "&lt;" : "&quot;", f);
+        else
+            fputc(*s, f);
+    }
 }
 
 void svg_text(FILE *f, double x, double y, double size, const char *attributes, const char *s)
 {
     fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>", x, y, size, attributes);
-    for (; *s; s++) {
-        if (*s == '&' || *s == '<')
-            fputs(*s == '&' ? "&amp;" : "&lt;", f);
-        else
-            fputc(*s, f);
-    }
+    xml_text(f, s);
     fprintf(f, "</text>\n");
 }
 
 bool svg_close(FILE *f, const char *path)
 {
     fprintf(f, "</svg>\n");
+    return file_close(f, path);
+}
+
+bool file_close(FILE *f, const char *path)
+{
     bool good = !ferror(f);
     int error = errno;
     if (f != stdout && fclose(f) && good) {

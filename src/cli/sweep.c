@@ -94,19 +94,6 @@ static const char *rate(CliCells *c, const CliSweep *s, uint32_t row)
     return s->flops > 0 ? cell(c, "%.2f", s->flops / s->median[row] * 1e-9) : "-";
 }
 
-/* Full blocks, then one of as many eighths as are left. */
-static const char *bar(CliCells *c, double share)
-{
-    char *to = c->text[c->next++ % 16], *end = to;
-    uint32_t eighths = (uint32_t)(share * BAR * 8 + 0.5);
-    for (; eighths >= 8; eighths -= 8)
-        end += sprintf(end, "█");
-    if (eighths)
-        end += sprintf(end, "\xe2\x96%c", (char)(0x90 - eighths)); /* U+258F is one, U+2588 eight */
-    *end = 0;
-    return to;
-}
-
 void sweep_print(const CliSweep *s)
 {
     CliTable t = { .columns = 5, .align = "rrrrl" };
@@ -115,7 +102,7 @@ void sweep_print(const CliSweep *s)
     table_row(&t, "wait queues", "median", "GFLOP/s", "ratio", "");
     for (uint32_t row = 0; row < SWEEP_ROWS; row++)
         table_row(&t, row_name(&c, row), cell_seconds(&c, s->median[row]), rate(&c, s, row),
-                  cell(&c, "%.3f", ratio(s, row)), bar(&c, ratio(s, row) / best(s)));
+                  cell(&c, "%.3f", ratio(s, row)), cell_bar(&c, ratio(s, row) / best(s), BAR));
     table_print(&t);
 }
 

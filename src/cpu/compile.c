@@ -149,7 +149,11 @@ static bool lower(Compilation *c)
     Lanes *lanes = e->own = NEW(&c->arena, Lanes);
     *lanes = (Lanes){ .kernel = c->kernel, .options = &c->options, .machine = c->target };
     e->robust = c->options.robust;
-    e->lines = c->options.debug;
+    e->lines = c->options.debug || c->options.remarks;
+    if (c->options.remarks)
+        e->remarks = NEW(&c->arena, EmitNotes);
+    if (c->options.profile)
+        rows_begin(e);
     e->fma = c->target->features && strstr(c->target->features, "+fma");
     e->sink = c->sink;
     e->W = c->options.subgroup_size;
@@ -161,6 +165,30 @@ static bool lower(Compilation *c)
     e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->seconds_passes = clock_seconds() - start;
     return true;
+}
+
+/* The kernel's own, with their texts behind them. */
+static bool keep_remarks(Compilation *c)
+{
+    const EmitNotes *from = c->emit->remarks;
+    uint32_t n = from ? from->len : 0;
+    size_t size = (n + (size_t)1) * sizeof(HeddleRemark);
+    for (uint32_t i = 0; i < n; i++)
+        size += strlen(from->data[i].message) + 1 +
+                (from->data[i].at.file ? strlen(from->data[i].at.file) + 1 : 0);
+    HeddleRemark *r = c->kernel->remarks = malloc(size);
+    char *text = (char *)(r + n + 1);
+    for (uint32_t i = 0; r && i < n; i++) {
+        const EmitNote *x = &from->data[i];
+        r[i] = (HeddleRemark){ x->kind, x->at.file, x->at.line, x->at.column, text };
+        text = stpcpy(text, x->message) + 1;
+        if (x->at.file) {
+            r[i].file = text;
+            text = stpcpy(text, x->at.file) + 1;
+        }
+    }
+    c->kernel->n_remarks = n;
+    return r;
 }
 
 /* What was found out about the kernel. */
@@ -176,7 +204,8 @@ static bool keep_facts(Compilation *c)
         const EmitSlot *x = &e->slots.data[s];
         k->slots[s] = (CpuSlot){ x->set, x->binding, x->count, x->storage, x->written };
     }
-    return k->slots || fail(c, "out of memory while compiling");
+    return (k->slots && rows_keep(e, k) && keep_remarks(c)) ||
+           fail(c, "out of memory while compiling");
 }
 
 static bool generate(Compilation *c)
@@ -243,6 +272,10 @@ void cpu_kernel_free(CpuKernel *k)
         return;
     cpu_code_free(k->owner);
     cpu_lines_free(k->lines);
+    for (uint32_t i = 0; k->rows && i < k->n_rows; i++)
+        free(k->rows[i].file);
+    free(k->rows);
+    free(k->remarks);
     free(k->text);
     free(k->slots);
     free(k);

@@ -20,6 +20,17 @@ void cpu_kernel_free(CpuKernel *k);
 /* Whether the code generator has a rule for the opcode (what only matrices have aside). */
 bool cpu_handles(uint16_t op);
 
+/* ---- counts.c: what dispatches did, by the source's lines ------------------------------------ */
+
+/* Of a kernel: what CpuDispatch.rows and samples point to. */
+typedef struct CpuCounts {
+    uint64_t *rows, *samples; /* NULL where it has no rows, no lines */
+} CpuCounts;
+bool cpu_counts_begin(CpuCounts *c, const CpuKernel *k); /* false: out of memory */
+void cpu_counts_end(CpuCounts *c);
+/* DeviceOps.lines */
+uint32_t cpu_counts_lines(const CpuCounts *c, const CpuKernel *k, HeddleLine *out, uint32_t room);
+
 /* ---- store.c: kernels that outlive the process ----------------------------------------------- */
 
 /* A kernel that was compiled with CPU_EMIT_OBJECT, as bytes into `out` unless that is NULL; returns

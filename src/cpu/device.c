@@ -24,7 +24,8 @@ typedef struct CpuCompiled {
     CpuKernel *code;
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     bool is_object;                /* code->text is its machine code, which save needs */
-    DeviceSlot slots[];            /* of a shader, in the order of code->slots */
+    CpuCounts counts;
+    DeviceSlot slots[]; /* of a shader, in the order of code->slots */
 } CpuCompiled;
 
 static const Cpu *cpu_of(const DeviceKernel *k) { return (const Cpu *)k->device; }
@@ -126,6 +127,10 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
     if (!k)
         return NULL;
     k->code = code;
+    if (!cpu_counts_begin(&k->counts, code)) {
+        free(k);
+        return NULL;
+    }
     k->arguments = shader ? NULL : how->arguments;
     for (uint32_t i = 0; i < n; i++) {
         const CpuSlot *s = &code->slots[i];
@@ -145,6 +150,8 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
         .text = code->text,
         .text_size = code->text_size,
         .cost = 2 * code->text_size,
+        .remarks = code->remarks,
+        .n_remarks = code->n_remarks,
     };
     memcpy(k->base.local_size, code->local_size, sizeof k->base.local_size);
     return k;
@@ -184,6 +191,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                            .robust = how->robust,
                            .stats = how->stats,
                            .debug = how->debug,
+                           .profile = how->profile,
+                           .remarks = how->remarks,
                            .optimise = !how->no_optimisation };
     memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
     if ((unsigned)how->emit < COUNT_OF(emits))
@@ -207,7 +216,9 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
 
 static void release_compiled(DeviceKernel *k)
 {
-    cpu_kernel_free(((CpuCompiled *)k)->code);
+    CpuCompiled *c = (CpuCompiled *)k;
+    cpu_counts_end(&c->counts);
+    cpu_kernel_free(c->code);
     free(k);
 }
 
@@ -248,7 +259,11 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .interleave = x->interleave,
                       .work_dim = device_work_dim(x),
                       .print = x->print,
-                      .user = x->user };
+                      .user = x->user,
+                      .rows = k->counts.rows,
+                      .sample_ns = x->sample_ns,
+                      .samples = k->counts.samples,
+                      .watchdog_ns = x->watchdog_ns };
     if (k->arguments)
         d.push = device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
@@ -272,12 +287,18 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }
 
+static uint32_t lines_of(const DeviceKernel *k, HeddleLine *out, uint32_t room)
+{
+    const CpuCompiled *c = (const CpuCompiled *)k;
+    return cpu_counts_lines(&c->counts, c->code, out, room);
+}
+
 /* clang-format off */
 const DeviceOps cpu_device_ops = {
     .name = "cpu", .open = open_cpu, .close = close_cpu,
     .alloc = host_memory_alloc, .wrap = host_memory_wrap, .free = host_memory_free,
     .compile = compile_for_cpu, .release = release_compiled,
     .save = save_compiled, .load = load_compiled,
-    .dispatch = dispatch_to_cpu, .guard = guard_cpu,
+    .dispatch = dispatch_to_cpu, .guard = guard_cpu, .lines = lines_of,
 };
 /* clang-format on */

@@ -44,6 +44,9 @@ size_t cpu_kernel_save(const CpuKernel *k, void *out)
     h.kernel.text = NULL;
     h.kernel.owner = NULL;
     h.kernel.lines = NULL;
+    h.kernel.rows = NULL;
+    h.kernel.remarks = NULL;
+    h.kernel.n_remarks = 0;
     h.hash = hash_of(&h, body);
     memcpy(out, &h, sizeof h);
     return sizeof h + size;

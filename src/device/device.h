@@ -134,6 +134,8 @@ typedef struct DeviceKernel {
     uint32_t registers, private_bytes, resident_groups;
     const HeddleLowering *lowerings; /* instructions that the machine does not have */
     uint32_t n_lowerings;
+    const HeddleRemark *remarks; /* DeviceCompile.remarks */
+    uint32_t n_remarks;
 } DeviceKernel;
 
 /* What a kernel is compiled from, and how. What it points to lives as long as the kernel's arena,
@@ -155,7 +157,7 @@ typedef struct DeviceCompile {
     uint32_t subgroup_size;  /* one of info's; 0 = the required one, else the device's
                                      * choice */
     uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
-    bool robust, no_robust, stats, no_optimisation, debug, exact;
+    bool robust, no_robust, stats, no_optimisation, debug, exact, profile, remarks;
     bool check, check_portability; /* only where info.checks */
     HeddleEmit emit;               /* a form that the device does not make is an error */
     SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
@@ -185,6 +187,9 @@ typedef enum DeviceStat {
     DEVICE_STAT_ACCESS_BYTES,
     DEVICE_STAT_ACCESS_BYTES_LAST = DEVICE_STAT_ACCESS_BYTES + HEDDLE_N_ACCESSES - 1,
     DEVICE_STAT_BYTES_COPIED, /* between the program's memory and the device's */
+    DEVICE_STAT_EXECUTIONS,   /* HeddleLine's */
+    DEVICE_STAT_INVOCATIONS,
+    DEVICE_STAT_ARITHMETIC,
     DEVICE_N_STATS
 } DeviceStat;
 
@@ -196,12 +201,14 @@ typedef enum DeviceFaultKind {
     DEVICE_FAULT_ACCESS,     /* one of the two */
     DEVICE_FAULT_NO_ADDRESS, /* one of the two, of what can be no address */
     DEVICE_FAULT_ARITHMETIC,
-    DEVICE_FAULT_INSTRUCTION
+    DEVICE_FAULT_INSTRUCTION,
+    DEVICE_FAULT_ENDLESS /* DeviceDispatch.watchdog_ns ran out */
 } DeviceFaultKind;
 typedef struct DeviceFault {
     DeviceFaultKind kind;
-    uint64_t address; /* 0: none, or not known */
-    uint64_t place;   /* of the instruction; 0: not known */
+    uint64_t address;            /* 0: none, or not known */
+    uint64_t place;              /* of the instruction; 0: not known */
+    uint32_t from_line, to_line; /* of ENDLESS: where it was all along; 0: not known */
 } DeviceFault;
 
 typedef struct DeviceDispatch {
@@ -226,6 +233,7 @@ typedef struct DeviceDispatch {
     const volatile int *stop;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *progress_user;
+    uint64_t sample_ns, watchdog_ns; /* HeddleDispatch's, where ops->lines is there */
     /* what came of it */
     uint64_t stats[DEVICE_N_STATS];
     DeviceFault fault;
@@ -245,6 +253,8 @@ bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out)
  * much of it there is. */
 const void *device_arguments(const DeviceDispatch *d, const SpvArguments *arguments,
                              uint64_t shared, Arena *scratch, uint64_t *local_bytes);
+/* Of counters by DeviceStat. */
+HeddleStats device_stats(const uint64_t *from);
 /* What OpenCL's get_work_dim returns. */
 uint32_t device_work_dim(const DeviceDispatch *d);
 
@@ -318,6 +328,9 @@ struct DeviceOps {
      * it is row-major element `element` * subgroup size + `lane`. */
     bool (*matrix_position)(const DeviceBase *d, const HeddleMatrixLayout *m, uint32_t lane,
                             uint32_t element, uint32_t *row, uint32_t *column);
+
+    /* heddle_kernel_lines. NULL where nothing is counted by lines. */
+    uint32_t (*lines)(const DeviceKernel *k, HeddleLine *out, uint32_t room);
 
     /* Calls work(user), which only moves bytes of the program's. False, with *fault filled in,
      * where it reaches for memory that the program does not have and the device can tell. NULL

@@ -53,3 +53,19 @@ uint32_t device_work_dim(const DeviceDispatch *d)
 {
     return d->global_size[2] > 1 ? 3 : d->global_size[1] > 1 ? 2 : d->global_size[0] != 0;
 }
+
+HeddleStats device_stats(const uint64_t *from)
+{
+    return (HeddleStats){
+        .matrix_loads = from[DEVICE_STAT_MATRIX_LOADS],
+        .matrix_stores = from[DEVICE_STAT_MATRIX_STORES],
+        .muladds = from[DEVICE_STAT_MULADDS],
+        .flops = from[DEVICE_STAT_FLOPS],
+        .conversions = from[DEVICE_STAT_CONVERSIONS],
+        .barriers = from[DEVICE_STAT_BARRIERS],
+        .yields = from[DEVICE_STAT_YIELDS],
+        .bytes_loaded = from[DEVICE_STAT_BYTES_LOADED],
+        .bytes_stored = from[DEVICE_STAT_BYTES_STORED],
+        .bytes_moved = from[DEVICE_STAT_BYTES_MOVED],
+    };
+}

@@ -29,17 +29,12 @@ struct EmitDebug {
     Map functions, scopes; /* hash of name and file -> likewise */
 };
 
-typedef struct Place {
-    const char *file;
-    uint32_t line, column;
-} Place;
-
-static Place place_of(const Emit *e, uint32_t file, uint32_t line, uint32_t column)
+static EmitPlace place_of(const Emit *e, uint32_t file, uint32_t line, uint32_t column)
 {
     const SpvInst *name = file ? spv_def(e->module, file) : NULL;
     bool named = name && name->op == SpvOpString;
     const char *of_module = e->module->name ? e->module->name : "kernel";
-    return (Place){ named ? spv_string(name, 0, NULL) : of_module, line, column };
+    return (EmitPlace){ named ? spv_string(name, 0, NULL) : of_module, line, column };
 }
 
 static LLVMMetadataRef file_of(Emit *e, const char *name)
@@ -52,7 +47,7 @@ static LLVMMetadataRef file_of(Emit *e, const char *name)
     return file;
 }
 
-static LLVMMetadataRef new_function(Emit *e, const char *name, Place p)
+static LLVMMetadataRef new_function(Emit *e, const char *name, EmitPlace p)
 {
     LLVMMetadataRef file = file_of(e, p.file);
     return LLVMDIBuilderCreateFunction(e->debug->di, file, name, strlen(name), "", 0, file, p.line,
@@ -60,7 +55,7 @@ static LLVMMetadataRef new_function(Emit *e, const char *name, Place p)
 }
 
 /* A function that was inlined: there is one of it, wherever its copies are. */
-static LLVMMetadataRef inlined_function(Emit *e, const char *name, Place p)
+static LLVMMetadataRef inlined_function(Emit *e, const char *name, EmitPlace p)
 {
     uint64_t found, key = hash_bytes(name, strlen(name), hash_bytes(p.file, strlen(p.file), 1));
     if (map_get(&e->debug->functions, key, &found))
@@ -84,7 +79,7 @@ static LLVMMetadataRef scope_in(Emit *e, LLVMMetadataRef function, const char *f
 }
 
 /* A place in the body of the call's function; without a call, in e->fn. */
-static LLVMMetadataRef location(Emit *e, Place p, const SpvCallSite *call)
+static LLVMMetadataRef location(Emit *e, EmitPlace p, const SpvCallSite *call)
 {
     LLVMMetadataRef function = e->debug_function, at = NULL;
     if (call) {
@@ -112,9 +107,9 @@ void debug_begin(Emit *e)
 }
 
 /* The first instruction of the function with a line. */
-static Place start_of(const Emit *e, const SpvFunction *f)
+static EmitPlace start_of(const Emit *e, const SpvFunction *f)
 {
-    Place p = place_of(e, f->def->file, f->def->line, 0);
+    EmitPlace p = place_of(e, f->def->file, f->def->line, 0);
     for (SpvBlock *b = f->first; b && !p.line; b = b->next)
         for (SpvInst *i = b->insts.first; i && !p.line; i = i->next)
             if (i->line && !i->call)
@@ -126,7 +121,7 @@ void debug_open_function(Emit *e, const SpvFunction *f)
 {
     if (!e->debug)
         return;
-    Place p = start_of(e, f);
+    EmitPlace p = start_of(e, f);
     const char *own = spv_name(e->module, f->def->id), *slash = strrchr(p.file, '/');
     const char *name = e->caller ? own ? own : "function" : e->entry->name;
     name = arena_printf(e->arena, "%s:%.*s", slash ? slash + 1 : p.file, (int)strcspn(name, "("),
@@ -143,6 +138,17 @@ void debug_open_function(Emit *e, const SpvFunction *f)
 LLVMMetadataRef debug_here(const Emit *e)
 {
     return e->debug ? LLVMGetCurrentDebugLocation2(e->b) : NULL;
+}
+
+EmitPlace debug_place(const Emit *e)
+{
+    LLVMMetadataRef at = debug_here(e);
+    if (!at || !LLVMDILocationGetLine(at))
+        return (EmitPlace){ 0 };
+    unsigned n;
+    const char *file = LLVMDIFileGetFilename(LLVMDIScopeGetFile(LLVMDILocationGetScope(at)), &n);
+    return (EmitPlace){ arena_strndup(e->arena, file, n), LLVMDILocationGetLine(at),
+                        LLVMDILocationGetColumn(at) };
 }
 
 LLVMMetadataRef debug_at(Emit *e, const SpvInst *i)
@@ -189,8 +195,8 @@ static void place_generated(Emit *e, LV f)
     const char *name = LLVMGetValueName2(f, &n);
     unsigned length = 0;
     const char *file = use ? LLVMGetDebugLocFilename(use, &length) : NULL;
-    Place p = { file ? arena_strndup(e->arena, file, length) : place_of(e, 0, 0, 0).file,
-                use ? LLVMGetDebugLocLine(use) : 0, use ? LLVMGetDebugLocColumn(use) : 0 };
+    EmitPlace p = { file ? arena_strndup(e->arena, file, length) : place_of(e, 0, 0, 0).file,
+                    use ? LLVMGetDebugLocLine(use) : 0, use ? LLVMGetDebugLocColumn(use) : 0 };
     LLVMMetadataRef function = new_function(e, name, p);
     LLVMSetSubprogram(f, function);
     fill_in(f, LLVMDIBuilderCreateDebugLocation(e->cx, p.line, p.column,

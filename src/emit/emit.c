@@ -96,6 +96,8 @@ void emit_inst(Emit *e, const SpvInst *i)
     if (info && info->flags & SPV_OPF_DEBUG)
         return;
     LLVMMetadataRef before = debug_at(e, i);
+    if (e->target->reached)
+        e->target->reached(e, i);
     emit_one(e, i);
     debug_back(e, before);
 }

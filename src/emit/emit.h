@@ -131,6 +131,18 @@ typedef struct EmitSlot {
     bool written;
 } EmitSlot;
 
+typedef struct EmitPlace {
+    const char *file;
+    uint32_t line, column;
+} EmitPlace;
+
+/* What remark.c notes. */
+typedef struct EmitNote {
+    const char *kind, *message;
+    EmitPlace at;
+} EmitNote;
+typedef VEC(EmitNote) EmitNotes;
+
 struct Emit {
     /* set by the caller of emit_module */
     Arena *arena;      /* of this compilation */
@@ -170,14 +182,32 @@ struct Emit {
     struct EmitVariables *variables; /* variables.c's */
     struct EmitOps *ops;             /* ops.c's; NULL at the start */
     struct EmitDebug *debug;         /* debug.c's; NULL without */
-    LLVMMetadataRef debug_function;  /* of fn */
-    SpvArguments arguments;          /* of an OpenCL kernel */
+    EmitNotes *remarks; /* of the kernel, which then has lines; NULL: it is not asked for them */
+    LLVMMetadataRef debug_function; /* of fn */
+    SpvArguments arguments;         /* of an OpenCL kernel */
     /* in a function that instructions call for elements, the entry point's state; NULL in that
      * one */
     const Emit *caller;
 
     void *own; /* the target's state, which the caller may set before emit_module */
 };
+
+/* ---- remark.c -------------------------------------------------------------------------------- */
+
+typedef enum EmitRemark {
+    REMARK_GATHER,           /* "gather" or "scatter", lanes, reason, "" or how */
+    REMARK_DIVERGENT_BRANCH, /* */
+    REMARK_DIVERGENT_LOOP,   /* */
+    REMARK_PRIVATE,          /* what, " 'its name'" or "", bytes, reason */
+    REMARK_ATOMIC,           /* reason */
+    REMARK_MULADD,           /* rows, columns, steps, M, N, K, engine */
+    REMARK_COPIED,           /* rows, columns, reason */
+    REMARK_TRANSPOSED,       /* rows, columns, how it lies, how it is used */
+    N_REMARKS
+} EmitRemark;
+/* Notes it of the line that code is built for, if the kernel is compiled with remarks. The
+ * arguments are those that the kind's text asks for, as said there. */
+void emit_remark(Emit *e, EmitRemark what, ...);
 
 /* ---- emit.c: driver, errors ------------------------------------------------------------------ */
 
@@ -196,6 +226,8 @@ void emit_close_function(Emit *e);
 /* What is built at e->b from here on is of `i`. Returns what it was of before, for debug_back. */
 LLVMMetadataRef debug_at(Emit *e, const SpvInst *i);
 LLVMMetadataRef debug_here(const Emit *e);
+/* The same as a place; file NULL: there is none. */
+EmitPlace debug_place(const Emit *e);
 void debug_back(Emit *e, LLVMMetadataRef to);
 void debug_open_function(Emit *e, const SpvFunction *f); /* e->fn is its code */
 /* For a function that e->caller calls: it has values and inputs of its own, and the caller's

@@ -53,6 +53,8 @@ struct EmitTarget {
     void (*edge)(Emit *e, uint32_t from, uint32_t to);
     /* Called before the instructions of a block. NULL: nothing to do. */
     void (*prepare)(Emit *e, SpvBlock *block);
+    /* Called before an instruction, with its place in the source. NULL: nothing to do. */
+    void (*reached)(Emit *e, const SpvInst *i);
 
     /* ---- values ---- */
     /* Called when `v` has been computed, in the current block. */

@@ -261,23 +261,12 @@ static void note_fault(RuntimeRun *r)
              r->kernel->info->entry);
 }
 
-static HeddleStats stats_of(const uint64_t *from)
-{
-    return (HeddleStats){
-        .matrix_loads = from[DEVICE_STAT_MATRIX_LOADS],
-        .matrix_stores = from[DEVICE_STAT_MATRIX_STORES],
-        .muladds = from[DEVICE_STAT_MULADDS],
-        .flops = from[DEVICE_STAT_FLOPS],
-        .conversions = from[DEVICE_STAT_CONVERSIONS],
-        .barriers = from[DEVICE_STAT_BARRIERS],
-        .yields = from[DEVICE_STAT_YIELDS],
-        .bytes_loaded = from[DEVICE_STAT_BYTES_LOADED],
-        .bytes_stored = from[DEVICE_STAT_BYTES_STORED],
-        .bytes_moved = from[DEVICE_STAT_BYTES_MOVED],
-    };
-}
-
 /* ---- a dispatch ------------------------------------------------------------------------------ */
+
+static uint64_t nanoseconds(double seconds)
+{
+    return seconds > 0 ? (uint64_t)MIN(seconds * 1e9, 1e18) : 0;
+}
 
 static HeddleResult prepare_run(void *user)
 {
@@ -294,6 +283,8 @@ static HeddleResult prepare_run(void *user)
                            .stop = d->stop,
                            .progress = d->progress,
                            .progress_user = d->progress_user,
+                           .sample_ns = nanoseconds(d->sample),
+                           .watchdog_ns = nanoseconds(d->watchdog),
                            .print = d->print ? print_words_of : NULL,
                            .user = &r->dispatch };
     for (int i = 0; i < 3; i++)
@@ -345,7 +336,7 @@ HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report
     HeddleReport all = { .seconds = 1e-9 * (double)(x->end_ns - x->start_ns),
                          .start = 1e-9 * (double)x->start_ns,
                          .end = 1e-9 * (double)x->end_ns,
-                         .stats = stats_of(x->stats),
+                         .stats = device_stats(x->stats),
                          .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
                          .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED],
                          .bytes_copied = x->stats[DEVICE_STAT_BYTES_COPIED] };

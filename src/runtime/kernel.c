@@ -208,6 +208,8 @@ static HeddleResult compile_for_device(Build *b)
     how->no_optimisation = o->no_optimisation;
     how->debug = o->debug;
     how->exact = o->exact;
+    how->profile = o->profile;
+    how->remarks = o->remarks;
     how->emit = o->emit;
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
         return HEDDLE_ERROR_SOURCE;
@@ -292,7 +294,8 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                         o->subgroup_size);
     if (made_for)
         own.subgroup_size = made_for;
-    own.debug |= wants_debug();
+    own.debug |= wants_debug() || own.profile;
+    own.stats |= own.profile;
     HeddleResult r = check_options(device, o, log);
     if (r)
         return r;
@@ -339,6 +342,18 @@ const HeddleLowering *heddle_kernel_lowerings(const HeddleKernel *kernel, uint32
 {
     *n = kernel->code->n_lowerings;
     return kernel->code->lowerings;
+}
+
+const HeddleRemark *heddle_kernel_remarks(const HeddleKernel *kernel, uint32_t *n)
+{
+    *n = kernel->code->n_remarks;
+    return kernel->code->remarks;
+}
+
+uint32_t heddle_kernel_lines(const HeddleKernel *kernel, HeddleLine *lines, uint32_t room)
+{
+    const DeviceOps *ops = kernel ? kernel->device->base->ops : NULL;
+    return ops && ops->lines ? ops->lines(kernel->code, lines, room) : 0;
 }
 
 double heddle_kernel_seconds(const HeddleKernel *kernel) { return kernel->seconds; }

@@ -11,7 +11,9 @@
 // RUN: status 1 %heddle run %s -g --bind 0=rand:f32[64] --bind 1=zeros:f32[64] --groups 2 \
 // RUN:   --push list:s32:4000000 2>&1 | %filecheck %s --check-prefix=FAULT
 // RUN: status 1 %heddle run %s --bind 0=rand:f32[64] --bind 1=zeros:f32[64] --groups 2 \
-// RUN:   --push list:s32:4000000 2>&1 | %filecheck %s --check-prefix=BARE
+// RUN:   --push list:s32:4000000 2>&1 | %filecheck %s --check-prefix=FAULT
+// RUN: status 1 %heddle run %s --bind 0=rand:f32[64] --bind 1=zeros:f32[64] --groups 2 \
+// RUN:   --push list:s32:4000000 --watchdog 0 2>&1 | %filecheck %s --check-prefix=BARE
 // RUN: glslang=$(dirname %glslang)/glslang; $glslang -gVS -V --target-env vulkan1.3 %s -o %t.spv \
 // RUN:   > /dev/null && %heddle compile %t.spv -g --emit native | %filecheck %s --check-prefix=ASM
 // IR-DAG: ; {{.*}}debug.comp:[[@LINE+36]]: {{ *}}float v = x[i];

@@ -22,7 +22,7 @@
 // RUN:   j = json.load(open(sys.argv[1])); assert j["devices"][0]["kind"] == "cpu"; \
 // RUN:   assert 32 in j["devices"][0]["subgroup_sizes"] and j["shapes"][0]["m"]' %t.json
 // RUN: python3 -c 'import json, re; text = open("docs/JSON.md").read(); \
-// RUN:   names = set(re.findall(r"json_\w+\([^;]*?\"(\w+)\"", open("src/cli/json.c").read() + open("src/cli/run.c").read())); \
+// RUN:   names = set(re.findall(r"json_\w+\([^;]*?\"(\w+)\"", "".join(open("src/cli/" + f + ".c").read() for f in ("json", "run", "profiler")))); \
 // RUN:   assert not [n for n in names if n not in text], names'
 #version 450
 layout(local_size_x = 32) in;

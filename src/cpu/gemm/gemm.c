@@ -26,6 +26,13 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t)
 
 bool gemm_has_tiles(Gemm *g) { return g->tiles; }
 
+const char *gemm_engine_name(Gemm *g, const GemmShape *s)
+{
+    GemmPlan plan;
+    gemm_plan(g->arena, &plan, s, g->target);
+    return plan.engine->name;
+}
+
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),

@@ -45,8 +45,9 @@ Gemm *gemm_new(Arena *a, LLVMModuleRef module, const CpuTarget *t);
 
 /* Bytes of scratch memory (64-byte aligned) and of the address table that a call needs. */
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s);
-uint32_t gemm_table_entries(const GemmShape *s); /* of 8 bytes */
-bool gemm_has_tiles(Gemm *g);                    /* some kernel needs cpu_tiles_begin */
+uint32_t gemm_table_entries(const GemmShape *s);           /* of 8 bytes */
+bool gemm_has_tiles(Gemm *g);                              /* some kernel needs cpu_tiles_begin */
+const char *gemm_engine_name(Gemm *g, const GemmShape *s); /* what forms the products */
 /* Bytes of the operand that a call packs and that another call could share, 0: none worth it; how
  * many entries of the table it is made of. */
 uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s);

@@ -235,18 +235,6 @@ static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigne
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* i64: how many lanes of a mask are active. */
-static LV active_lanes(Emit *e, LV mask)
-{
-    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
-    LV n, word = LLVMBuildBitCast(e->b, mask, bits, "");
-    n = ir_intrinsic(e->b, "llvm.ctpop", &bits, 1, &word, 1);
-    uint32_t lanes = LLVMGetIntTypeWidth(bits);
-    return lanes < 64   ? LLVMBuildZExt(e->b, n, e->i64, "")
-           : lanes > 64 ? LLVMBuildTrunc(e->b, n, e->i64, "")
-                        : n;
-}
-
 /* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
 static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
 {
@@ -255,7 +243,7 @@ static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV ma
         return;
     LV amount = ir_int(e->i64, bytes);
     if (mask)
-        amount = LLVMBuildMul(e->b, active_lanes(e, mask), amount, "");
+        amount = LLVMBuildMul(e->b, lanes_active(e, mask), amount, "");
     lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL);
     lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), amount);
 }
@@ -293,6 +281,29 @@ static unsigned alignment(Emit *e, const EmitPointer *p, const SpvType *t)
 {
     uint32_t natural = emit_scalar_bytes(e, t);
     return p->align && p->align < natural ? p->align : natural;
+}
+
+/* Why lanes do not lie side by side. */
+static const char *apart_because(Emit *e, const EmitPointer *p)
+{
+    long long stride = address_lane_stride(p);
+    if (emit_is_lanes(p->base))
+        return "they may reach into different objects";
+    if (p->at.rule == LAYOUT_LANES)
+        return "an index into their private memory varies";
+    if (p->affine.group < 2)
+        return "their index follows no pattern that is known";
+    if (p->affine.group < e->W)
+        return arena_printf(e->arena, "stride %lld bytes, in groups of %u", stride,
+                            p->affine.group);
+    return arena_printf(e->arena, "stride %lld bytes", stride);
+}
+
+static void remark_gather(Emit *e, const EmitPointer *p, uint32_t size, bool store)
+{
+    if (e->remarks && !lanes_of(e)->seldom)
+        emit_remark(e, REMARK_GATHER, store ? "scatter" : "gather", e->W, apart_because(e, p),
+                    needs_loop(e, size * 8, store) ? ", carried out one after the other" : "");
 }
 
 /* Memory that holds zeros, for loads outside of their buffer. */
@@ -456,6 +467,7 @@ static LV wide_mask(Emit *e, const Wide *w, uint32_t group)
 static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
     uint32_t n_groups = e->W / w->group;
+    count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
     LT type = LLVMVectorType(memory_type(e, w->part[0].type), w->group * w->stride);
     LV *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     int lane[MAX_LANES];
@@ -477,6 +489,7 @@ static void store_wide(Emit *e, const Wide *w, const LV *leaves)
 {
     LV piece[4];
     uint32_t count = w->stride > 2 ? 4 : 2;
+    count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
     int lane[WIDEST];
     for (uint32_t k = 0; k < w->group * w->stride; k++)
         lane[k] = k % w->stride < w->n ? (int)(k % w->stride * w->group + k / w->stride) : -1;
@@ -536,6 +549,7 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
     count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
+    remark_gather(e, p, size, false);
     return lanes_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
                              alignment(e, p, part->type), mask ? mask : lanes_mask(e));
 }
@@ -545,6 +559,7 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
     count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
+    remark_gather(e, p, size, true);
     lanes_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
                        mask ? mask : lanes_mask(e));
 }
@@ -715,6 +730,7 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 {
     if (!w->n)
         return false;
+    lanes_of(e)->seldom = !k;
     w->end[k] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, w->done);
     LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);

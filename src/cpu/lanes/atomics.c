@@ -200,6 +200,9 @@ static void active_lanes(Emit *e, const Atomic *a, const Spilled *s)
 
 static LV lane_by_lane(Emit *e, const Atomic *a)
 {
+    emit_remark(e, REMARK_ATOMIC,
+                emit_is_lanes(a->address) ? "their addresses may differ"
+                                          : "the operation cannot be combined first");
     LT lanes = emit_lanes_type(e, a->type);
     Spilled s = { spill(e, a->address), spill(e, a->value), spill(e, a->comparator),
                   emit_alloca(e, lanes, "old") };

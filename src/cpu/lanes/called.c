@@ -159,7 +159,7 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     const Lanes *of_caller = lanes_of(caller);
     Lanes *lanes = e->own = NEW(e->arena, Lanes);
     *lanes = (Lanes){ of_caller->kernel, of_caller->options, of_caller->machine,
-                      .called = of_caller->called };
+                      .called = of_caller->called, .rows = of_caller->rows };
     e->mask = NULL;
     e->position = 0;
     UniformityKnown known = { same_parameters(caller, f, x), caller->uniformity->varying_variable };

@@ -456,12 +456,23 @@ static void branch_apart(Emit *e, FlowNode *n, const SpvInst *term)
     LLVMBuildBr(e->b, next_bb(e, n, n->targets[0]));
 }
 
+static void remark_parting(Emit *e, const FlowNode *n)
+{
+    bool leaves = false;
+    for (uint32_t t = 0; t < n->n_targets; t++) {
+        uint32_t to = flow_of(e)->nodes[n->targets[t]].block;
+        leaves |= to != FLOW_NONE && flow_left_apart(e, n->block, to);
+    }
+    emit_remark(e, leaves ? REMARK_DIVERGENT_LOOP : REMARK_DIVERGENT_BRANCH);
+}
+
 static void leave_block(Emit *e, FlowNode *n)
 {
     const SpvInst *term = e->cfg->blocks[n->block].block->insts.last;
     if (term->op == SpvOpReturnValue)
         called_return(e, term);
     if (n->divergent) {
+        remark_parting(e, n);
         branch_apart(e, n, term);
     } else if (n->n_targets > 1) {
         branch_together(e, n, term);

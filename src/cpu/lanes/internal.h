@@ -37,6 +37,9 @@ void kept_begin(Emit *e);
 void kept_defined(Emit *e, const SpvInst *i, EmitValue *v);
 const EmitValue *kept_elsewhere(Emit *e, const SpvInst *i, const EmitValue *v);
 
+/* rows.c: EmitTarget.reached */
+void rows_reached(Emit *e, const SpvInst *i);
+
 /* called.c */
 void called_return(Emit *e, const SpvInst *i); /* OpReturnValue, for the active lanes */
 void called_exit(Emit *e);                     /* ends the function */

@@ -34,6 +34,8 @@ typedef struct Lanes {
     struct LanesImage *image; /* image.c's: memory that its calls share; NULL: not needed yet */
     LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
+    struct LanesRows *rows; /* rows.c's; NULL: nothing is counted by lines */
+    bool seldom;            /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
 
@@ -49,13 +51,22 @@ extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_at
 bool lanes_plan(Emit *e);   /* EmitTarget.plan: how the blocks are laid out */
 void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 
-/* ---- env.c: the kernel's environment --------------------------------------------------------- */
+/* ---- target.c: the kernel's environment ------------------------------------------------------ */
 
 LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
 /* Memory of the subgroup that outlives a stack frame, for large objects. Aligned to 64 bytes. */
 LV lanes_frame(Emit *e, uint64_t bytes);
-/* Adds amount (i64, or NULL for 1) to a counter of CpuEnv.stats, if the kernel counts. */
+/* Adds amount (i64, or NULL for 1) to a counter of CpuEnv.stats, if the kernel counts: to that of
+ * the line that code is built for, where it counts by lines. */
 void lanes_count(Emit *e, DeviceStat stat, LV amount);
+LV lanes_active(Emit *e, LV mask); /* i64: how many lanes of a mask are active */
+
+/* ---- rows.c: lines with counters of their own ------------------------------------------------ */
+
+void rows_begin(Emit *e);    /* before emit_module, of a kernel that counts by lines */
+uint32_t rows_here(Emit *e); /* the row of the line that code is built for; 0: of none */
+/* Gives the kernel its rows. False: out of memory. */
+bool rows_keep(const Emit *e, CpuKernel *k);
 
 /* ---- flow.c: masks --------------------------------------------------------------------------- */
 

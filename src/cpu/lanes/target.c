@@ -29,12 +29,23 @@ void lanes_count(Emit *e, DeviceStat stat, LV amount)
         return;
     LV stats = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
     EmitIf f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
-    LV index = ir_int(e->i64, stat);
+    LV index = ir_int(e->i64, (uint64_t)rows_here(e) * DEVICE_N_STATS + stat);
     LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
     LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
                           amount ? amount : ir_int(e->i64, 1), "");
     LLVMBuildStore(e->b, sum, at);
     if_end(e, &f);
+}
+
+LV lanes_active(Emit *e, LV mask)
+{
+    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
+    LV n, word = LLVMBuildBitCast(e->b, mask, bits, "");
+    n = ir_intrinsic(e->b, "llvm.ctpop", &bits, 1, &word, 1);
+    uint32_t lanes = LLVMGetIntTypeWidth(bits);
+    return lanes < 64   ? LLVMBuildZExt(e->b, n, e->i64, "")
+           : lanes > 64 ? LLVMBuildTrunc(e->b, n, e->i64, "")
+                        : n;
 }
 
 static bool begin(Emit *e)
@@ -51,6 +62,7 @@ const EmitTarget lanes_target = {
     .plan = lanes_plan,
     .blocks = lanes_blocks,
     .prepare = together_block,
+    .reached = rows_reached,
     .defined = kept_defined,
     .elsewhere = kept_elsewhere,
     .uniform = lanes_uniform,

@@ -129,8 +129,28 @@ static void keep_private(Emit *e, const EmitPointer *p)
              p->lane_scale ? (uint64_t)p->lane_scale * e->W : size);
 }
 
+/* What the passes could not turn into values; copies of scalars cost little. */
+static void remark_private(Emit *e, const SpvInst *variable)
+{
+    const SpvType *t = spv_type_of(e->module, variable->id)->element;
+    const char *name = spv_name(e->module, variable->id);
+    EmitLayout l = emit_layout(e, t, spv_operand(variable, 0));
+    LLVMMetadataRef before = debug_here(e);
+    if (variable->line)
+        debug_at(e, variable);
+    if (t->kind == SPV_ARRAY || t->kind == SPV_STRUCT)
+        emit_remark(e, REMARK_PRIVATE, t->kind == SPV_ARRAY ? "array" : "structure",
+                    name && *name ? arena_printf(e->arena, " '%s'", name) : "",
+                    (unsigned long long)emit_layout_size(e, &l),
+                    emit_escapes(e, variable->id) ? "its address is a value"
+                                                  : "an index into it varies");
+    debug_back(e, before);
+}
+
 void variables_own(Emit *e, const SpvInst *variable, EmitPointer *p)
 {
+    if (e->remarks)
+        remark_private(e, variable);
     place(e, p, variable);
     keep_private(e, p);
 }

@@ -51,7 +51,8 @@ struct CpuEnv {
      * with own_panel, it is `own`. */
     CpuPanelFn *panel, *own_panel;
     uint32_t packed;
-    uint64_t *stats;        /* DEVICE_STAT_* counters, or NULL */
+    /* DEVICE_STAT_* counters, or NULL; behind them as many for each of CpuKernel.rows */
+    uint64_t *stats;
     uint64_t shared_bytes;  /* at `shared`: kernel.shared_bytes and the dispatch's own */
     const uint32_t *counts; /* by CpuSlot number: how many descriptors there are; not 0 */
     /* printf; may be NULL. format: the address of its text; args: n words, each for all lanes */
@@ -87,10 +88,18 @@ typedef struct CpuOptions {
     bool robust;
     bool stats;       /* count into CpuEnv.stats */
     bool debug;       /* with lines, for debuggers, faults and profilers */
+    bool profile;     /* with stats and debug: count by line */
+    bool remarks;     /* keep CpuKernel.remarks */
     const char *name; /* of the kernel, for profilers; NULL will do. For the call */
     bool optimise;    /* false: -O0, the passes' minimum; for tests */
     CpuEmit emit;     /* also keep this text (or object) in the kernel */
 } CpuOptions;
+
+/* A line of the source that a kernel counts what it does on. */
+typedef struct CpuRow {
+    char *file;
+    uint32_t line;
+} CpuRow;
 
 /* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
 typedef struct CpuKernel {
@@ -116,6 +125,10 @@ typedef struct CpuKernel {
     struct CpuCode *owner;               /* the JIT's memory */
     bool debug;                          /* CpuOptions.debug */
     struct CpuLines *lines;              /* of its code; NULL where there are none */
+    CpuRow *rows;                        /* CpuOptions.profile */
+    uint32_t n_rows;
+    uint32_t n_remarks;
+    HeddleRemark *remarks; /* CpuOptions.remarks; their strings are the kernel's */
 } CpuKernel;
 
 #endif

@@ -186,6 +186,11 @@ static LV copy_function(Emit *e, MatCopy key)
 void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     uint32_t bytes = comp_bytes(mat_comp(t));
+    static const char *const orders[] = { "row by row", "column by column" };
+    if (from->col != to->col && t->rows > 1 && t->cols > 1)
+        emit_remark(e, REMARK_TRANSPOSED, t->rows, t->cols,
+                    orders[from->near ? to->col : from->col],
+                    orders[from->near ? from->col : to->col]);
     bool from_far = from->col != to->col && to->near && !from->near;
     LV fn =
         copy_function(e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, from_far, NULL });

@@ -396,6 +396,8 @@ static void grid_emit(Emit *e, Grid *g)
     call.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
     reserve_scratch(e, &call.shape);
     MatLeader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
+    emit_remark(e, REMARK_MULADD, R, S, T, call.shape.M, call.shape.N, call.shape.K,
+                gemm_engine_name(matrices_of(e)->gemm, &call.shape));
     call.table = mat_table(e, gemm_table_entries(&call.shape));
     call.scratch = matrices_of(e)->scratch;
     gemm_call(matrices_of(e)->gemm, e->b, &call);

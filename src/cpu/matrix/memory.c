@@ -150,6 +150,17 @@ static bool is_access_volatile(const SpvInst *i, uint32_t operand)
     return spv_n_operands(i) > operand && (spv_operand(i, operand) & SpvMemoryAccessVolatileMask);
 }
 
+/* That a sum is loaded to where it is added to says nothing. */
+static void remark_copy(Emit *e, const SpvInst *i, const SpvType *t)
+{
+    enum { ACCUMULATOR = 2 };
+    if (t->use != ACCUMULATOR)
+        emit_remark(e, REMARK_COPIED, t->rows, t->cols,
+                    is_access_volatile(i, 3)            ? "the access is volatile"
+                    : mat_value(e, i->id)->other_blocks ? "another block uses it"
+                                                        : "not only multiply-adds use it");
+}
+
 static void load_matrix(Emit *e, const SpvInst *i)
 {
     MatEmit *m = matrices_of(e);
@@ -180,6 +191,7 @@ static void load_matrix(Emit *e, const SpvInst *i)
         vec_push(e->arena, &m->lazy, v);
         return;
     }
+    remark_copy(e, i, t);
     MatTile home = mat_result(e, i);
     if (!inside) {
         mat_copy(e, t, &home, &tile);

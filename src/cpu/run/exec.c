@@ -16,6 +16,7 @@
 #include "cpu/run/exec.h"
 #include "cpu/machine/lines.h"
 #include "cpu/run/fault.h"
+#include "cpu/run/watch.h"
 
 #include "base/thread.h"
 
@@ -336,6 +337,20 @@ static Job *pick_job(CpuDevice *d)
     return best;
 }
 
+/* What a thread counted, to the dispatch's sums and rows. Under the lock. */
+static void add_counts(const ExecPool *pool, const ExecPlan *p, uint64_t *sums)
+{
+    const uint64_t *from = pool->stats;
+    uint64_t *rows = p->dispatch->rows;
+    for (uint32_t i = 0; i < DEVICE_N_STATS; i++)
+        sums[i] += *from++;
+    for (uint64_t k = 0; k < (uint64_t)p->kernel->n_rows * DEVICE_N_STATS; k++) {
+        sums[k % DEVICE_N_STATS] += from[k];
+        if (rows)
+            rows[k] += from[k];
+    }
+}
+
 /* Helps with a job. It is called, and returns, under the lock. */
 static void help(CpuDevice *d, Job *j, ExecPool *pool)
 {
@@ -348,8 +363,8 @@ static void help(CpuDevice *d, Job *j, ExecPool *pool)
     pthread_mutex_lock(&d->lock);
     if (fault.kind)
         j->fault = fault;
-    for (int i = 0; able && i < DEVICE_N_STATS; i++)
-        j->stats[i] += pool->stats[i];
+    if (able)
+        add_counts(pool, j->plan, j->stats);
     if (!able)
         j->max_helpers = 0; /* no memory for helpers: its caller does it alone */
     /* Once the count is zero, the job belongs to its caller again. */
@@ -454,13 +469,27 @@ static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t th
     pool_run(pool, p, &job.next_block, &own);
     if (shared)
         retire_job(d, &job);
+    pthread_mutex_lock(&d->lock);
+    add_counts(pool, p, job.stats);
+    pthread_mutex_unlock(&d->lock);
     for (int i = 0; i < DEVICE_N_STATS; i++)
-        out->stats[i] += pool->stats[i] + job.stats[i];
+        out->stats[i] += job.stats[i];
     out->fault = own.kind ? own : job.fault;
 }
 
+static void say_endless(const DeviceFault *f, const CpuDispatch *d, DiagSink *sink)
+{
+    DiagLoc loc = cpu_lines_loc(d->kernel->lines, (uintptr_t)f->place);
+    double limit = 1e-9 * (double)d->watchdog_ns;
+    diag(sink, DIAG_ERROR, &loc, "endless-loop",
+         "still running after %.3g s in one subgroup: an endless loop?", limit);
+    if (f->from_line < f->to_line)
+        diag(sink, DIAG_NOTE, &loc, NULL, "for %.3g s it has been in lines %u to %u", limit / 2,
+             f->from_line, f->to_line);
+}
+
 /* Says what happened, with the line where the kernel has lines. */
-static bool no_fault(const DeviceFault *f, const CpuKernel *k, DiagSink *sink)
+static bool no_fault(const CpuDispatch *d, DiagSink *sink)
 {
     static const char *const does[] = {
         [DEVICE_FAULT_READ] = "the kernel reads memory that the program does not have",
@@ -471,10 +500,13 @@ static bool no_fault(const DeviceFault *f, const CpuKernel *k, DiagSink *sink)
         [DEVICE_FAULT_INSTRUCTION] =
             "the kernel comes to where no instruction is: its behaviour is undefined",
     };
+    const DeviceFault *f = &d->fault;
     if (f->kind == DEVICE_FAULT_NONE)
         return true;
-    DiagLoc loc = cpu_lines_loc(k->lines, (uintptr_t)f->place);
-    if (f->address)
+    DiagLoc loc = cpu_lines_loc(d->kernel->lines, (uintptr_t)f->place);
+    if (f->kind == DEVICE_FAULT_ENDLESS)
+        say_endless(f, d, sink);
+    else if (f->address)
         diag(sink, DIAG_ERROR, &loc, NULL, "%s: 0x%llx", does[f->kind],
              (unsigned long long)f->address);
     else
@@ -487,6 +519,8 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     ExecPlan plan = { .dispatch = dispatch,
                       .kernel = dispatch->kernel,
                       .print_lock = &d->print_lock,
+                      .watched =
+                          dispatch->kernel->lines && (dispatch->sample_ns || dispatch->watchdog_ns),
                       .print = dispatch->print ? print_lanes : NULL };
     if (!plan_sizes(&plan, sink))
         return false;
@@ -502,16 +536,20 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     if (!pool)
         return bad(sink, "out of memory");
     bool ok = pool_prepare(pool, &plan);
+    if (ok && plan.watched)
+        watch_catch();
     if (ok)
         run_job(d, &plan, pool, threads, dispatch);
-    else
+    if (ok && plan.watched)
+        watch_catch_no_more();
+    if (!ok)
         diag(sink, DIAG_ERROR, NULL, NULL,
              "out of memory for a workgroup of %u subgroups: %llu bytes of frame and %u of stack "
              "for each, %llu of workgroup memory",
              plan.n_subgroups, (unsigned long long)plan.kernel->frame_bytes,
              plan.kernel->stack_bytes, (unsigned long long)plan.shared_bytes);
     return_pool(d, pool);
-    return ok && no_fault(&dispatch->fault, dispatch->kernel, sink);
+    return ok && no_fault(dispatch, sink);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ typedef struct ExecPlan {
     void (*print)(CpuEnv *env, uint64_t format, const uint64_t *args, uint32_t n,
                   const uint64_t *lane_mask);
     void *print_lock; /* pthread_mutex_t */
+    bool watched;     /* by watch.h */
 } ExecPlan;
 
 /* The workgroups of a block: a rectangle with one z. */
@@ -72,14 +73,14 @@ typedef struct ExecPool {
     ExecStrand **strands; /* subgroups in flight */
     uint32_t n_strands;
     size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
-    ExecMemory frames, shared, scratch, panel_memory;
+    ExecMemory frames, shared, scratch, panel_memory, counters;
     ExecPanels panels;
     struct ExecGroup *groups; /* workgroups in flight */
     uint32_t n_groups;
     Fiber home;                     /* the thread's own stack */
     ExecStrand *ready, *last_ready; /* queue of subgroups that can go on */
-    uint64_t stats[DEVICE_N_STATS];
-    struct ExecPool *next; /* in the device's list of unused ones */
+    uint64_t *stats;                /* in `counters`: CpuEnv.stats */
+    struct ExecPool *next;          /* in the device's list of unused ones */
 } ExecPool;
 
 /* Makes the pool large enough. False: out of memory (it keeps what it had). */

@@ -33,13 +33,15 @@ static struct {
     struct sigaction before[COUNT_OF(signals)];
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static uint64_t place_of(const ucontext_t *u)
+uint64_t fault_place(const void *context)
 {
+    const ucontext_t *u = context;
 #if defined(__x86_64__)
     return (uint64_t)u->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
     return u->uc_mcontext.pc;
 #else
+    (void)u;
     return 0;
 #endif
 }
@@ -58,7 +60,7 @@ static DeviceFaultKind kind_of_access(const ucontext_t *u)
 /* SI_KERNEL: the address is not canonical, and the CPU does not report it. */
 static DeviceFault fault_of(int signal, const siginfo_t *info, const ucontext_t *u)
 {
-    DeviceFault f = { .place = place_of(u) };
+    DeviceFault f = { .place = fault_place(u) };
     if (signal == SIGFPE)
         f.kind = DEVICE_FAULT_ARITHMETIC;
     else if (signal == SIGILL)
@@ -92,20 +94,27 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     }
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+void fault_end(const DeviceFault *fault, const void *context)
 {
     Guard *g = current;
-    if (!g || info->si_code <= 0) {
-        pass_on(signal, info, context);
+    if (!g)
         return;
-    }
-    const ucontext_t *u = context;
     current = NULL;
-    *g->fault = fault_of(signal, info, u);
-    pthread_sigmask(SIG_SETMASK, &u->uc_sigmask, NULL);
+    *g->fault = *fault;
+    pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
     if (g->home)
         fiber_escape(g->home);
     longjmp(g->escape, 1);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    if (!current || info->si_code <= 0) {
+        pass_on(signal, info, context);
+        return;
+    }
+    DeviceFault f = fault_of(signal, info, context);
+    fault_end(&f, context);
 }
 
 void fault_catch(void)

@@ -21,6 +21,11 @@ void fault_catch_no_more(void);
 /* Calls work(user). False, with *fault filled in, if a fault ended it. `home`: if it runs on
  * fibers, the thread's own stack. */
 bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, DeviceFault *fault);
+/* For handlers of other signals: ends the guarded work of this thread as a fault would, or returns
+ * where there is none. `context`: the handler's third argument. */
+void fault_end(const DeviceFault *fault, const void *context);
+/* Where the thread was when the signal came. */
+uint64_t fault_place(const void *context);
 /* A guarded thread leaves its guard for code that is not a kernel, and returns to it. */
 void *fault_unguard(void);
 void fault_reguard(void *guard);

@@ -32,6 +32,13 @@ typedef struct CpuDispatch {
     bool prefetch;                  /* loops with wait queues prefetch; false = decide */
     uint64_t stats[DEVICE_N_STATS]; /* out: the dispatch's counts are added */
     DeviceFault fault;              /* out: what ended it early */
+    /* out: kernel->n_rows times DEVICE_N_STATS counters, to which the dispatch's are added under
+     * the device's lock; may be NULL */
+    uint64_t *rows;
+    /* DeviceDispatch's, for a kernel with lines. Looks are counted in samples, by line of
+     * kernel->lines and, behind these, elsewhere */
+    uint64_t sample_ns, watchdog_ns;
+    uint64_t *samples;
     void (*print)(void *user, const char *format, const uint64_t *words, uint32_t n);
     void *user;
 } CpuDispatch;

@@ -11,6 +11,7 @@
  */
 #include "cpu/run/exec.h"
 #include "cpu/run/fault.h"
+#include "cpu/run/watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -208,18 +209,21 @@ bool pool_prepare(ExecPool *pool, const ExecPlan *p)
 {
     uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
     uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
+    uint64_t stats = sizeof(uint64_t[DEVICE_N_STATS]) * (p->kernel->n_rows + 1ull);
     if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
         !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
         !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
         !memory_grow(&pool->shared, shared, p->together) ||
-        !memory_grow(&pool->panel_memory, p->panel_memory, 1))
+        !memory_grow(&pool->panel_memory, p->panel_memory, 1) ||
+        !memory_grow(&pool->counters, stats, 1))
         return false;
+    pool->stats = (uint64_t *)(void *)pool->counters.data;
     if (p->panels)
         panels_clear(&pool->panels, pool->panel_memory.data, p->kernel, p->panels);
     for (uint32_t i = 0; i < p->together * subgroups; i++)
         fill_env(pool, p, pool->strands[i], frame ? pool->frames.data + i * frame : NULL,
                  shared ? pool->shared.data + i / subgroups * shared : NULL);
-    memset(pool->stats, 0, sizeof pool->stats);
+    memset(pool->stats, 0, stats);
     return true;
 }
 
@@ -234,6 +238,7 @@ void pool_free(ExecPool *pool)
     memory_free(&pool->frames);
     memory_free(&pool->shared);
     memory_free(&pool->panel_memory);
+    memory_free(&pool->counters);
     memset(pool, 0, sizeof *pool);
 }
 
@@ -448,14 +453,27 @@ static void run_share(void *user)
     }
 }
 
+static CpuWatch watch_of(const ExecPool *pool, const ExecPlan *p)
+{
+    return (CpuWatch){ .lines = p->kernel->lines,
+                       .samples = p->dispatch->sample_ns ? p->dispatch->samples : NULL,
+                       .sample_ns = p->dispatch->sample_ns,
+                       .limit_ns = p->dispatch->watchdog_ns,
+                       .env = &pool->strands[0]->env };
+}
+
 bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block,
               DeviceFault *fault)
 {
     Share r = { pool, p, next_block };
     FloatControl kept = float_control();
     CpuTiles tiles = p->kernel->tiles ? cpu_tiles_begin() : (CpuTiles){ { 0 } };
+    CpuWatch w = watch_of(pool, p);
     set_float_control(FLOAT_DEFAULT);
+    if (p->watched)
+        watch_begin(&w);
     bool fine = fault_guarded(run_share, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
+    watch_end(&w);
     set_float_control(kept);
     if (p->kernel->tiles)
         cpu_tiles_end(&tiles);
