@@ -7,6 +7,7 @@
  */
 #include "nvptx/internal.h"
 #include "llvm/guard.h"
+#include "llvm/ir.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Target.h>
@@ -182,8 +183,50 @@ static bool run_passes(Making *m)
     return !failed(m, "LLVM's passes: ", error);
 }
 
+/* The driver's compiler widens a value of 16 bits before it takes the negative or the absolute of
+ * it, which for -32768 is another number. It does not see through a product. */
+static LV negative16(LLVMBuilderRef b, LV x)
+{
+    LT type = LLVMTypeOf(x), fn = LLVMFunctionType(type, &type, 1, false);
+    char text[] = "mul.lo.s16 $0, $1, -1;", constraints[] = "=h,h";
+    LV code = LLVMGetInlineAsm(fn, text, strlen(text), constraints, strlen(constraints), false,
+                               false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(b, fn, code, &x, 1, "");
+}
+
+static void repair_negative(LLVMBuilderRef b, LV i)
+{
+    LT type = LLVMTypeOf(i);
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 16)
+        return;
+    LV x = LLVMGetNumOperands(i) ? LLVMGetOperand(i, 0) : NULL, r = NULL;
+    LLVMPositionBuilderBefore(b, i);
+    if (LLVMGetInstructionOpcode(i) == LLVMSub && LLVMIsNull(x))
+        r = negative16(b, LLVMGetOperand(i, 1));
+    else if (LLVMIsAIntrinsicInst(i) &&
+             LLVMGetIntrinsicID(LLVMGetCalledValue(i)) == LLVMLookupIntrinsicID("llvm.abs", 8))
+        r = ir_binary(b, "llvm.smax", x, negative16(b, x));
+    if (!r)
+        return;
+    LLVMReplaceAllUsesWith(i, r);
+    LLVMInstructionEraseFromParent(i);
+}
+
+static void repair_negatives(Making *m)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
+    for (LV f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LV i = LLVMGetFirstInstruction(bb), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                repair_negative(b, i);
+            }
+    LLVMDisposeBuilder(b);
+}
+
 static bool make_ptx(Making *m)
 {
+    repair_negatives(m);
     char *error = NULL;
     LLVMMemoryBufferRef buffer = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(m->machine, m->module, LLVMAssemblyFile, &error,
