@@ -7,6 +7,7 @@
  * column * R + row. Dot products sum from the first component to the last.
  */
 #include "emit/ops.h"
+#include "emit/target.h"
 #include "llvm/ir.h"
 
 static const SpvType *result_type(Emit *e, const SpvInst *i)
@@ -75,6 +76,16 @@ static uint32_t components(Emit *e, SpvId id, LT to, bool is_signed, LV *out)
     return n;
 }
 
+/* Packed operands and a result of 32 bits, by the target. NULL: others. */
+static LV packed_dot(Emit *e, const SpvInst *i, LT to, bool sx, bool sy)
+{
+    const EmitValue *x = emit_value(e, spv_operand(i, 0)), *y = emit_value(e, spv_operand(i, 1));
+    if (!e->target->dot4 || x->n != 1 || y->n != 1 || to != e->i32)
+        return NULL;
+    LV v[2] = { emit_leaf(e, spv_operand(i, 0), 0), emit_leaf(e, spv_operand(i, 1), 0) };
+    return e->target->dot4(e, v[0], v[1], sx, sy);
+}
+
 /* OpSDot and its kin, computed in the result's width. Only the addition of the accumulator
  * saturates. */
 void ops_integer_dot(Emit *e, const SpvInst *i)
@@ -84,9 +95,9 @@ void ops_integer_dot(Emit *e, const SpvInst *i)
     bool accumulate =
         i->op == SpvOpSDotAccSat || i->op == SpvOpUDotAccSat || i->op == SpvOpSUDotAccSat;
     LT to = emit_scalar_type(e, result_type(e, i));
-    LV x[16], y[16], sum = NULL;
-    uint32_t n = components(e, spv_operand(i, 0), to, sx, x);
-    uint32_t m = components(e, spv_operand(i, 1), to, sy, y);
+    LV x[16], y[16], sum = packed_dot(e, i, to, sx, sy);
+    uint32_t n = sum ? 0 : components(e, spv_operand(i, 0), to, sx, x);
+    uint32_t m = sum ? 0 : components(e, spv_operand(i, 1), to, sy, y);
     for (uint32_t k = 0; k < MIN(n, m); k++) {
         LV v[3] = { x[k], y[k], sum ? sum : ir_int(to, 0) };
         emit_unify(e, v, 3);

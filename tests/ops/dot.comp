@@ -25,5 +25,8 @@ void main()
     put(sdot(i8vec4(x, y, c, 1), i8vec4(y, x, 3, -128))); put(udot(u8vec4(x, y, c, 1), u8vec4(y, x, 3, 255)));
     put(udot_sat(u16vec2(x & 32767u, 7), u16vec2(y, c), c));
     put(sdot(words[4], y, 0));
+    put(sdot(x & 0x0f0f0f0fu, y, 0)); put(sdot(x, (y >> 4) & 0x7f7f7f7fu, 0));
+    put(udot(x & 0x0f0f0f0fu, y, 0)); put(sudot(x, y & 0x70707070u, 0));
+    put(sdot(x, 0x80808080u, 0)); put(udot(0xffffffffu, y, 0)); put(sudot(words[3], y, 0));
     near(1.0);
 }

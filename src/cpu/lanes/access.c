@@ -355,8 +355,7 @@ static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
     return ir_shuffle(e->b, v, NULL, lane, n);
 }
 
-/* Concatenates n vectors of equal length; n is a power of two. */
-static LV concatenate(Emit *e, LV *v, uint32_t n)
+LV access_concatenate(Emit *e, LV *v, uint32_t n)
 {
     int lane[WIDEST];
     for (; n > 1; n /= 2)
@@ -390,7 +389,7 @@ static LV load_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
             mask ? lanes_masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
                  : plain_load(e, p, type, address, align);
     }
-    return concatenate(e, piece, n);
+    return access_concatenate(e, piece, n);
 }
 
 static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
@@ -482,7 +481,7 @@ static void load_wide(Emit *e, const Wide *w, LV *leaves)
         }
     }
     for (uint32_t k = 0; k < w->n; k++)
-        leaves[k] = concatenate(e, piece + k * n_groups, n_groups);
+        leaves[k] = access_concatenate(e, piece + k * n_groups, n_groups);
 }
 
 static void store_wide(Emit *e, const Wide *w, const LV *leaves)
@@ -497,7 +496,7 @@ static void store_wide(Emit *e, const Wide *w, const LV *leaves)
         for (uint32_t k = 0; k < count; k++)
             piece[k] = k < w->n ? sub_vector(e, leaves[k], g * w->group, w->group)
                                 : LLVMGetPoison(LLVMTypeOf(piece[0]));
-        LV joined = concatenate(e, piece, count);
+        LV joined = access_concatenate(e, piece, count);
         LV v = ir_shuffle(e->b, joined, NULL, lane, w->group * w->stride);
         LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
         if (mask)
@@ -540,7 +539,7 @@ static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *pa
         LV one = plain_load(e, p, memory_type(e, part->type), address, align);
         piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
     }
-    return concatenate(e, piece, n);
+    return access_concatenate(e, piece, n);
 }
 
 static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)

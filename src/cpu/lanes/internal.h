@@ -60,6 +60,8 @@ LV variables_dropped(Emit *e); /* 64 bytes that are written and never read */
 void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride);
 
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
+/* n vectors of equal length one behind the other; n is a power of two, and v is overwritten. */
+LV access_concatenate(Emit *e, LV *v, uint32_t n);
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
 LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
@@ -118,6 +120,10 @@ void group_inst(Emit *e, const SpvInst *i);
 EmitFn group_async_copy, group_wait_events;
 
 /* print.c */
+/* ---- dot.c ----------------------------------------------------------------------------------- */
+
+LV lanes_dot4(Emit *e, LV x, LV y, bool x_signed, bool y_signed); /* EmitTarget.dot4 */
+
 void lanes_print(Emit *e, const EmitPrint *p);
 
 #endif

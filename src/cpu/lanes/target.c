@@ -82,4 +82,5 @@ const EmitTarget lanes_target = {
     .inside = together_inside,
     .memory_of = variables_memory_of,
     .print = lanes_print,
+    .dot4 = lanes_dot4,
 };

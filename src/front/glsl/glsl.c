@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "front/glsl/cache.h"
 #include "front/glsl/messages.h"
 
 enum { MIN_MAJOR = 16, MIN_MINOR = 1 };
@@ -52,16 +53,13 @@ static const char *folder_of(Arena *arena, const char *name)
     return slash == name ? "/" : arena_strndup(arena, name, (size_t)(slash - name));
 }
 
-static const char *const *glslang_arguments(Tool *t)
+/* All but the program and its files. */
+static Arguments options_of(const Tool *t)
 {
     const GlslOptions *o = t->user;
     Arguments v = { 0 };
-    const char *fixed[] = {
-        t->program, "--quiet",        "-V",
-        "-g",       "--error-column", "-S",
-        "comp",     "--target-env",   o->target_env ? o->target_env : "vulkan1.4",
-        "-o",       t->output
-    };
+    const char *fixed[] = { "--quiet", "-V",   "-g",           "--error-column",
+                            "-S",      "comp", "--target-env", o->target_env };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         vec_push(t->arena, &v, fixed[i]);
     vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source.name)));
@@ -72,6 +70,17 @@ static const char *const *glslang_arguments(Tool *t)
         vec_push(t->arena, &v,
                  arena_printf(t->arena, "-D%s=%s", d->name, d->value ? d->value : "1"));
     }
+    return v;
+}
+
+static const char *const *glslang_arguments(Tool *t)
+{
+    Arguments options = options_of(t), v = { 0 };
+    vec_push(t->arena, &v, t->program);
+    for (uint32_t i = 0; i < options.len; i++)
+        vec_push(t->arena, &v, options.data[i]);
+    vec_push(t->arena, &v, "-o");
+    vec_push(t->arena, &v, t->output);
     vec_push(t->arena, &v, t->input);
     vec_push(t->arena, &v, NULL);
     return v.data;
@@ -145,6 +154,7 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
                         void **spirv, size_t *spirv_size, DiagSink *sink)
 {
     GlslOptions o = options ? *options : (GlslOptions){ 0 };
+    o.target_env = o.target_env ? o.target_env : "vulkan1.4";
     Tool t = { .arena = arena,
                .sink = sink,
                .program = find_compiler(arena, &o),
@@ -157,6 +167,13 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
                                       "install glslang %d.%d or later, or name its path "
                                       "with --glslang or HEDDLE_GLSLANG",
                                       MIN_MAJOR, MIN_MINOR) };
+    Arguments told = options_of(&t);
+    vec_push(arena, &told, NULL);
+    GlslKey key = glsl_cache_key(arena, &t, told.data);
+    *spirv = glsl_cache_read(arena, &key, spirv_size);
+    if (*spirv)
+        return TOOL_OK;
+    uint32_t warnings = sink->warnings;
     ToolStatus status = tool_run(&t, "kernel.comp", "kernel.spv");
     if (status == TOOL_WRONG_SOURCE)
         note_old_version(&t);
@@ -164,6 +181,8 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
         rename_source(&t);
         *spirv = t.bytes;
         *spirv_size = t.n_bytes;
+        if (sink->warnings == warnings) /* those that are not seen again would be lost */
+            glsl_cache_write(&key, t.bytes, t.n_bytes);
     }
     return status;
 }

@@ -4,7 +4,11 @@
  */
 #include "base/test.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "front/glsl/glsl.h"
 #include "front/glsl/messages.h"
@@ -106,6 +110,93 @@ TEST(compiles_with_the_name_of_the_source)
         CHECK(c->status == TOOL_OK);
     }
     discard(c);
+}
+
+/* The folder that HEDDLE_CACHE names, empty. */
+static void begin_cache(char *folder)
+{
+    CHECK(mkdtemp(folder) != NULL);
+    setenv("HEDDLE_CACHE", folder, 1);
+}
+
+/* Changes each file of a folder, or removes it. How many there were. */
+static int each_file(const char *folder, void (*change)(const char *path))
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", folder, f->d_name);
+        if (f->d_name[0] == '.')
+            continue;
+        change(path);
+        n++;
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void keep(const char *path) { (void)path; }
+static void cut_short(const char *path) { CHECK(truncate(path, 30) == 0); }
+static void remove_file(const char *path) { CHECK(unlink(path) == 0); }
+
+static bool same_module(const Compiled *a, const Compiled *b)
+{
+    return a->status == TOOL_OK && b->status == TOOL_OK && a->size == b->size &&
+           !memcmp(a->words, b->words, a->size);
+}
+
+TEST(keeps_modules)
+{
+    char folder[] = "/tmp/heddle-test-XXXXXX";
+    GlslDefine value = { "VALUE", "7u" };
+    GlslOptions o = { .defines = &value, .n_defines = 1,
+                      .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
+    Compiled *plain = compile(source, &o);
+    begin_cache(folder);
+    Compiled *first = compile(source, &o), *again = compile(source, &o);
+    CHECK_EQ_U64(each_file(folder, cut_short), 1);
+    CHECK(same_module(plain, first) && same_module(plain, again));
+    Compiled *mended = compile(source, &o); /* what is no cached module is made anew */
+    CHECK(same_module(plain, mended));
+    value.value = "8u";
+    Compiled *other = compile(source, &o);
+    CHECK(other->status == TOOL_OK && !same_module(plain, other));
+    CHECK_EQ_U64(each_file(folder, keep), 2);
+    char includes[sizeof source + 20];
+    snprintf(includes, sizeof(includes), "%s// include", source);
+    Compiled *uncached = compile(includes, &o);
+    CHECK(uncached->status == TOOL_OK);
+    CHECK_EQ_U64(each_file(folder, remove_file), 2);
+    CHECK(rmdir(folder) == 0);
+    unsetenv("HEDDLE_CACHE");
+    Compiled *all[] = { plain, first, again, mended, other, uncached };
+    for (size_t k = 0; k < COUNT_OF(all); k++)
+        discard(all[k]);
+}
+
+/* What the cache gives must not be the program's doing. */
+TEST(needs_no_compiler_for_what_it_kept)
+{
+    char folder[] = "/tmp/heddle-test-XXXXXX", program[64];
+    begin_cache(folder);
+    snprintf(program, sizeof(program), "%s/../heddle-test-%ld.sh", folder, (long)getpid());
+    FILE *f = fopen(program, "w");
+    CHECK(f && fprintf(f, "#!/bin/sh\n[ -e %s/once ] && exit 1\n: > %s/once\n"
+                          "exec %s/bin/glslang \"$@\"\n",
+                       folder, folder, HEDDLE_TOOLCHAIN) > 0);
+    CHECK(f && fclose(f) == 0 && chmod(program, 0700) == 0);
+    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" }, .n_defines = 1,
+                      .compiler = program };
+    Compiled *first = compile(source, &o), *again = compile(source, &o);
+    CHECK(same_module(first, again));
+    unlink(program);
+    each_file(folder, remove_file);
+    CHECK(rmdir(folder) == 0);
+    unsetenv("HEDDLE_CACHE");
+    discard(first);
+    discard(again);
 }
 
 TEST(says_what_is_wrong)
