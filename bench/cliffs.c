@@ -11,9 +11,10 @@
 
 #include <heddle/heddle.h>
 
-enum { MAX_ARRAYS = 6, MAX_DEFINES = 4, N = 512, SPARSE = 65536, PER_ROW = 16, NUMBERS = 1 << 22 };
+enum { MAX_ARRAYS = 6, MAX_DEFINES = 4, N = 512, SPARSE = 65536, PER_ROW = 16, NUMBERS = 1 << 22,
+       BLOCK_ROWS = 1024, ROW_BLOCKS = 64 };
 
-typedef enum Loop { NO_LOOP, LOOP_SPARSE, LOOP_SUM } Loop;
+typedef enum Loop { NO_LOOP, LOOP_SPARSE, LOOP_SUM, LOOP_BLOCKS8, LOOP_BLOCKS4 } Loop;
 
 /* A kernel with its arrays, or a loop of C over the same arrays. */
 typedef struct Side {
@@ -52,6 +53,14 @@ typedef struct Row {
                                TENSOR({ "T", t }, how, { "WHAT", "0" }) },                         \
       .arrays = PLACES(type), .push = { 2000, 2, 4, 8, 64 }, .push_size = 20,                      \
       .work = 2000.0 * 64 * 64, .goal = goal_ }
+/* A matrix of quantised blocks times a vector. Scales may be any number that is finite. */
+#define QUANTISED(name_, format, bytes, loop_, goal_)                                              \
+    { .name = name_,                                                                               \
+      .side = { { .file = "kernels/cliff_blocks.comp", .groups = { BLOCK_ROWS, 1, 1 },             \
+                  .defines = { { "FORMAT", format } } }, { .loop = loop_ } },                      \
+      .arrays = { "rand:u8[" bytes "]@1", "rand:u8[2304]@2", "zeros:f32[1024]" },                  \
+      .push = { ROW_BLOCKS }, .push_size = 4, .work = 64.0 * BLOCK_ROWS * ROW_BLOCKS,              \
+      .goal = goal_ }
 #define LOAD { "LOAD", "1" }
 #define STORE { "STORE", "1" }
 /* By time, as if lines were all as long. */
@@ -107,6 +116,14 @@ static const Row rows[] = {
     TRANSFER("s8 store by columns", "s8", "int8_t", 0.33, STORE, { "WHAT", "6" }),
     TRANSFER("f16 load by columns", "f16", "float16_t", 0.33, LOAD, { "WHAT", "6" }),
     TRANSFER("f32 load by columns", "f32", "float", 0.33, LOAD, { "WHAT", "6" }),
+    QUANTISED("blocks of 34 bytes, 8 bits", "8", "2228224", LOOP_BLOCKS8, 0.9),
+    QUANTISED("blocks of 18 bytes, 4 bits", "4", "1179648", LOOP_BLOCKS4, 0.8),
+    { .name = "members of structures",
+      .side = { { .file = "kernels/cliff_members.comp", .groups = { 512, 1, 1 } },
+                { .file = "kernels/cliff_members.comp", .groups = { 512, 1, 1 },
+                  .defines = { { "APART", "1" } } } },
+      .arrays = { "rand:f32[262144]@1", "zeros:f32[32768]" }, .push = { 32768 }, .push_size = 4,
+      .work = 32768, .goal = 0.33 },
     { .name = "m * 0.5 + k on a matrix", .side = { TILE("5", "64", "64"), TILE("6", "64", "64") },
       .arrays = TILES, .push = { 500, 0x3f800000 }, .push_size = 8, .work = 1000.0 * 64 * 64,
       .goal = 1.0 },
@@ -163,6 +180,31 @@ static void sum_loop(const Run *r)
     ((float *)r->array[1]->data)[0] = sum[0][0];
 }
 
+/* A matrix's blocks, 2 + 4 * format bytes each, times the vector's of 32 bytes and a scale. */
+static void blocks_loop(const Run *r, uint32_t format)
+{
+    const uint8_t *block = r->array[0]->data;
+    const int8_t *vector = r->array[1]->data;
+    float *y = r->array[2]->data;
+    for (int i = 0; i < BLOCK_ROWS; i++) {
+        float sum = 0;
+        for (int b = 0; b < ROW_BLOCKS; b++, block += 2 + 4 * format) {
+            const int8_t *x = vector + 36 * b, *q = (const int8_t *)block + 2;
+            int32_t dot = 0;
+            float scale;
+            for (int k = 0; format == 8 && k < 32; k++)
+                dot += q[k] * x[k];
+            for (int k = 0; format == 4 && k < 16; k++)
+                dot += (q[k] & 15) * x[k] + ((uint8_t)q[k] >> 4) * x[k + 16];
+            _Float16 half;
+            memcpy(&half, block, 2);
+            memcpy(&scale, x + 32, 4);
+            sum += (float)half * scale * (float)dot;
+        }
+        y[i] = sum;
+    }
+}
+
 /* ---- a side ---------------------------------------------------------------------------------- */
 
 static void run(void *user)
@@ -170,7 +212,10 @@ static void run(void *user)
     Run *r = user;
     const Side *s = r->side;
     if (s->loop) {
-        (s->loop == LOOP_SPARSE ? sparse_loop : sum_loop)(r);
+        if (s->loop >= LOOP_BLOCKS8)
+            blocks_loop(r, s->loop == LOOP_BLOCKS8 ? 8 : 4);
+        else
+            (s->loop == LOOP_SPARSE ? sparse_loop : sum_loop)(r);
         return;
     }
     HeddleDispatch d = { .bindings = r->binding, .n_bindings = r->n, .push = r->row->push,

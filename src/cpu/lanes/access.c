@@ -576,7 +576,12 @@ static LV load_part(Emit *e, const EmitPointer *p, const LanesPart *part)
         return load_groups(e, p, part);
     if (same_in_groups(e, p))
         return load_same_in_groups(e, p, part);
-    return gather(e, p, part);
+    LT lanes = emit_lanes_type(e, memory_type(e, part->type));
+    LV v = windows_load(e, p, part, lanes, alignment(e, p, part->type));
+    if (!v)
+        return gather(e, p, part);
+    count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part->type));
+    return v;
 }
 
 static void store_part(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)

@@ -120,6 +120,11 @@ void group_inst(Emit *e, const SpvInst *i);
 EmitFn group_async_copy, group_wait_events;
 
 /* print.c */
+/* ---- windows.c: pieces of blocks that follow one another ------------------------------------- */
+
+/* Loads so a scalar of each active lane, of `type` all together. NULL: it cannot, or need not. */
+LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align);
+
 /* ---- dot.c ----------------------------------------------------------------------------------- */
 
 LV lanes_dot4(Emit *e, LV x, LV y, bool x_signed, bool y_signed); /* EmitTarget.dot4 */
