@@ -27,7 +27,7 @@ static const struct {
     { "HEDDLE_DEBUG=1", "code with the shaders' lines, for debuggers and profilers" },
     { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
     { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },
-    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there" },
+    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (elsewhere: GLSL's modules)" },
     { "HEDDLE_KEEP=MIB", "compiled kernels kept in memory without pipelines; default: 256" },
     { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
     { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },

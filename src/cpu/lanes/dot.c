@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dot products of four bytes and four bytes (SPV_KHR_integer_dot_product with packed operands) by
- * vpdpbusd, which multiplies unsigned bytes by signed ones and adds to 32 bits, exactly modulo 2^32.
+ * vpdpbusd, which multiplies unsigned bytes by signed ones and adds to 32 bits, exactly modulo
+ * 2^32.
  *
  * Where signs differ from the machine's, an operand is moved by 128, which flips its bytes' highest
  * bits: x . y = (x + 128) . y - 128 . y for signed x, x . y = x . (y - 128) + x . 128 for unsigned
@@ -60,8 +61,7 @@ static LV product(Emit *e, LV sum, LV x, LV y)
     for (uint32_t from = 0; from < e->W; from += n) {
         LV args[3];
         for (uint32_t k = 0; k < 3; k++)
-            args[k] =
-                LLVMBuildBitCast(e->b, sub_vector(e, operands[k], from, n), types[k], "");
+            args[k] = LLVMBuildBitCast(e->b, sub_vector(e, operands[k], from, n), types[k], "");
         pieces[from / n] = ir_intrinsic(e->b, name, NULL, 0, args, 3);
     }
     return access_concatenate(e, pieces, e->W / n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loads of lanes each of which takes a piece of a block of its own, where the blocks lie one behind
- * the other: a member of a structure, a column, a part of a quantised block. Vectors are loaded that
- * hold the blocks of several lanes, windows, and permuted in pairs; a gather would cost 0.8 cycles
- * a lane, windows cost 0.1 to 0.5 (docs/PERFORMANCE.md). Other pieces of the same blocks use the
- * same windows, which LLVM loads once.
+ * the other: a member of a structure, a column, a part of a quantised block. Vectors are loaded
+ * that hold the blocks of several lanes, windows, and permuted in pairs; a gather would cost 0.8
+ * cycles a lane, windows cost 0.1 to 0.5 (docs/PERFORMANCE.md). Other pieces of the same blocks use
+ * the same windows, which LLVM loads once.
  *
  * Windows reach from the first lane's block to the last lane's piece. The last ones are moved back
  * so that they end with it.
@@ -19,9 +19,9 @@
 enum {
     WINDOW = 64,
     MOST_UNITS = 256,
-    PLACE_STEP = 16, /* blocks of more than half a window are shared in parts */
+    PLACE_STEP = 16,  /* blocks of more than half a window are shared in parts */
     MOST_TOUCHED = 5, /* lanes in a window, so that the tables of their masks are small */
-    WORTH_MASKS = 3, /* loads of a block of code, so that their windows are worth masks */
+    WORTH_MASKS = 3,  /* loads of a block of code, so that their windows are worth masks */
 };
 
 /* Bytes, if not said otherwise. */
@@ -56,7 +56,8 @@ static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, Windows *
     if (!(machine->sets & CPU_AVX512) || !p->lane_index || p->at.rule == LAYOUT_LANES ||
         emit_is_lanes(p->base) || p->affine.expected || address_checked(e, p) || p->volatile_)
         return false;
-    *w = (Windows){ .group = MIN(p->affine.group, e->W), .stride = address_lane_stride(p),
+    *w = (Windows){ .group = MIN(p->affine.group, e->W),
+                    .stride = address_lane_stride(p),
                     .size = emit_scalar_bytes(e, part->type) };
     if (w->group < 8 || w->stride <= w->size || w->stride > WINDOW)
         return false;
@@ -170,8 +171,7 @@ static LV window_mask(Emit *e, const Windows *w, uint32_t g, uint32_t k)
     set = arith_resize(e->b, set, e->i64, false);
     LV table = unit_table(e, w, start - first * w->stride, lanes);
     LV at = LLVMBuildInBoundsGEP2(e->b, word, table, &set, 1, "");
-    return LLVMBuildBitCast(e->b, LLVMBuildLoad2(e->b, word, at, ""),
-                            LLVMVectorType(e->i1, n), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildLoad2(e->b, word, at, ""), LLVMVectorType(e->i1, n), "");
 }
 
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cached file is the key, as it is, and the module behind it: other sources whose hash is the same
- * are not mistaken for this one, nor are files that somebody cut short. Nothing is ever removed.
+ * A cached file is the key, as it is, and the module behind it: other sources whose hash is the
+ * same are not mistaken for this one, nor are files that somebody cut short. Nothing is ever
+ * removed.
  */
 #include "front/glsl/cache.h"
 
@@ -50,8 +51,7 @@ GlslKey glsl_cache_key(Arena *arena, const Tool *t, const char *const *arguments
     static const char include[] = "include";
     const char *folder = secure_getenv("HEDDLE_CACHE");
     KeyWriter w = { .arena = arena };
-    if (!folder || !*folder ||
-        memmem(t->source.data, t->source.size, include, sizeof include - 1))
+    if (!folder || !*folder || memmem(t->source.data, t->source.size, include, sizeof include - 1))
         return (GlslKey){ 0 };
     text_piece(&w, format);
     if (!program_piece(&w, t->program))

@@ -151,7 +151,8 @@ TEST(keeps_modules)
 {
     char folder[] = "/tmp/heddle-test-XXXXXX";
     GlslDefine value = { "VALUE", "7u" };
-    GlslOptions o = { .defines = &value, .n_defines = 1,
+    GlslOptions o = { .defines = &value,
+                      .n_defines = 1,
                       .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
     Compiled *plain = compile(source, &o);
     begin_cache(folder);
@@ -183,11 +184,13 @@ TEST(needs_no_compiler_for_what_it_kept)
     begin_cache(folder);
     snprintf(program, sizeof(program), "%s/../heddle-test-%ld.sh", folder, (long)getpid());
     FILE *f = fopen(program, "w");
-    CHECK(f && fprintf(f, "#!/bin/sh\n[ -e %s/once ] && exit 1\n: > %s/once\n"
-                          "exec %s/bin/glslang \"$@\"\n",
+    CHECK(f && fprintf(f,
+                       "#!/bin/sh\n[ -e %s/once ] && exit 1\n: > %s/once\n"
+                       "exec %s/bin/glslang \"$@\"\n",
                        folder, folder, HEDDLE_TOOLCHAIN) > 0);
     CHECK(f && fclose(f) == 0 && chmod(program, 0700) == 0);
-    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" }, .n_defines = 1,
+    GlslOptions o = { .defines = &(GlslDefine){ "VALUE", "7u" },
+                      .n_defines = 1,
                       .compiler = program };
     Compiled *first = compile(source, &o), *again = compile(source, &o);
     CHECK(same_module(first, again));
