@@ -172,9 +172,10 @@ typedef struct HeddleDeviceOptions {
     uint32_t ordinal;               /* which one of the kind, from 0 */
     uint32_t threads;               /* worker threads; 0 = one a core */
     const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4", "cooperlake",
-                                     * "znver4", "alderlake", "sapphirerapids"; NULL or "host" =
-                                     * all there is. Kernels for what this machine lacks can be
-                                     * looked at, not dispatched */
+                                     * "znver4", "alderlake", "arrowlake", "sapphirerapids",
+                                     * "graniterapids"; NULL or "host" = all there
+                                     * is. Kernels for what this machine lacks can be looked at,
+                                     * not dispatched */
     bool no_signal_handlers;        /* CPU: a kernel that faults ends the program */
 } HeddleDeviceOptions;
 

@@ -14,8 +14,14 @@
 // KEEP-NOT: bf16ps
 // KEEP: @llvm.fmuladd.v16f32
 // KEEP-NOT: bf16ps
+// RUN: %heddle compile %s --isa arrowlake -D AB=int8_t -D C=int --emit native | \
+// RUN:   %filecheck %s --check-prefix=SIGNS
+// RUN: %heddle compile %s --isa arrowlake -D AB=uint8_t -D C=uint --emit native | \
+// RUN:   %filecheck %s --check-prefix=UNSIGNED
 // VEX: {vex} vpdpbusd
 // PAIRS: vpmaddwd {{.*}}%ymm
+// SIGNS: vpdpbssd {{.*}}%ymm
+// UNSIGNED: vpdpbuud {{.*}}%ymm
 // REQUIRES: sse2
 // What they make of it: small integers are exact in all of these types.
 // RUN: %heddle run %s --bind 0=iota:bf16[256] --bind 1=iota:bf16[256] \

@@ -11,7 +11,7 @@
 
 static const char *const levels[] = {
     "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cooperlake", "znver4", "alderlake",
-    "sapphirerapids", "armv8", "armv8.2", "host"
+    "arrowlake", "sapphirerapids", "graniterapids", "armv8", "armv8.2", "host"
 };
 
 typedef struct Case { HeddleType type; const char *name; uint32_t rows, cols, subgroup; } Case;

@@ -14,6 +14,8 @@
 #define WORDS     (BIT(COMP_S32) | BIT(COMP_U32))
 /* In bf16, which has four times the range of either fp8's exponents, each of their numbers is. */
 #define BRAINS (BIT(COMP_BF16) | BIT(COMP_E4M3) | BIT(COMP_E5M2))
+/* In f16 they are, too: e5m2 has its exponents. */
+#define SHORTS (BIT(COMP_F16) | BIT(COMP_E4M3) | BIT(COMP_E5M2))
 
 /* AMX takes whole 16 x 16 tiles of C and 64 bytes of k at a time, A as it lies. */
 static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
@@ -28,6 +30,12 @@ static const char *tile_bf16(const GemmPlan *p)
 {
     (void)p;
     return "llvm.x86.tdpbf16ps";
+}
+
+static const char *tile_f16(const GemmPlan *p)
+{
+    (void)p;
+    return "llvm.x86.tdpfp16ps";
 }
 
 static const char *tile_int8(const GemmPlan *p)
@@ -60,6 +68,22 @@ static LLVMValueRef dot4(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValue
                                          "llvm.x86.avx512.vpdpbusd.128" };
     bool b_signed = comp_is_signed(g->p->operand_b);
     return product_of(g, names, acc, b_signed ? a : b, b_signed ? b : a);
+}
+
+/* AVX-VNNI-INT8 has an instruction a pair of signs, but for unsigned by signed. */
+static LLVMValueRef dot4_signs(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    static const char *const names[3][3] = {
+        { "llvm.x86.avx10.vpdpbuud.512", "llvm.x86.avx2.vpdpbuud.256",
+          "llvm.x86.avx2.vpdpbuud.128" },
+        { "llvm.x86.avx10.vpdpbsud.512", "llvm.x86.avx2.vpdpbsud.256",
+          "llvm.x86.avx2.vpdpbsud.128" },
+        { "llvm.x86.avx10.vpdpbssd.512", "llvm.x86.avx2.vpdpbssd.256",
+          "llvm.x86.avx2.vpdpbssd.128" },
+    };
+    bool a_signed = comp_is_signed(g->p->operand_a), b_signed = comp_is_signed(g->p->operand_b);
+    bool swapped = b_signed && !a_signed;
+    return product_of(g, names[a_signed + b_signed], acc, swapped ? b : a, swapped ? a : b);
 }
 
 static LLVMValueRef dot2(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
@@ -104,6 +128,9 @@ static const GemmEngine engines[] = {
     { .name = "amx-bf16", .needs = CPU_AMX_BF16, .a = BRAINS, .b = BRAINS, .c = BIT(COMP_F32),
       .fits = fits_tiles, .group = 2, .compute = COMP_F32, .operand = COMP_BF16, .flushes = true,
       .tile_product = tile_bf16 },
+    { .name = "amx-fp16", .needs = CPU_AMX_FP16, .a = SHORTS, .b = SHORTS, .c = BIT(COMP_F32),
+      .fits = fits_tiles, .group = 2, .compute = COMP_F32, .operand = COMP_F16, .flushes = true,
+      .tile_product = tile_f16 },
     { .name = "amx-int8", .needs = CPU_AMX_INT8, .a = BYTES, .b = BYTES, .c = WORDS,
       .fits = fits_tiles, .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES,
       .tile_product = tile_int8 },
@@ -113,6 +140,8 @@ static const GemmEngine engines[] = {
     { .name = "vpdpbusd", .needs = CPU_AVX512_VNNI, .a = BYTES, .b = BYTES, .c = WORDS,
       .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES, .mixed_signs = true,
       .product = dot4 },
+    { .name = "vpdpbssd", .needs = CPU_AVX_VNNI_INT8, .a = BYTES, .b = BYTES, .c = WORDS,
+      .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES, .product = dot4_signs },
     { .name = "vpdpbusd (vex)", .needs = CPU_AVX_VNNI, .a = BYTES, .b = BYTES, .c = WORDS,
       .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES, .mixed_signs = true,
       .product = dot4 },

@@ -22,7 +22,9 @@ enum {
     CPU_AMX_INT8 = 1 << 8,
     CPU_AMX_BF16 = 1 << 9,
     CPU_NEON = 1 << 10,
-    CPU_N_SETS = 11
+    CPU_AVX_VNNI_INT8 = 1 << 11,
+    CPU_AMX_FP16 = 1 << 12,
+    CPU_N_SETS = 13
 };
 
 typedef struct CpuTuning CpuTuning;

@@ -32,8 +32,10 @@ typedef struct Level {
     ",+gfni,+sse4a"
 
 #define ALDER_LAKE X86_V3 ",+avxvnni,+gfni,+vaes,+vpclmulqdq"
+#define ARROW_LAKE ALDER_LAKE ",+avxvnniint8"
 #define SAPPHIRE_RAPIDS COOPER_LAKE ",+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512bitalg" \
     ",+avx512vpopcntdq,+gfni,+vaes,+vpclmulqdq,+avx512fp16,+avxvnni,+amx-tile,+amx-int8,+amx-bf16"
+#define GRANITE_RAPIDS SAPPHIRE_RAPIDS ",+amx-fp16"
 
 static const Level levels[] = {
     {"x86-64", "x86_64", "x86-64", ""},
@@ -43,7 +45,9 @@ static const Level levels[] = {
     {"cooperlake", "x86_64", "cooperlake", COOPER_LAKE},
     {"znver4", "x86_64", "znver4", ZEN_4},
     {"alderlake", "x86_64", "alderlake", ALDER_LAKE},
+    {"arrowlake", "x86_64", "arrowlake", ARROW_LAKE},
     {"sapphirerapids", "x86_64", "sapphirerapids", SAPPHIRE_RAPIDS},
+    {"graniterapids", "x86_64", "graniterapids", GRANITE_RAPIDS},
     {"armv8", "aarch64", "generic", "+neon"},
     {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
 };
@@ -138,6 +142,8 @@ static const InstructionSet sets[] = {
     { "amx-int8", "x86_64", "+amx-tile,+amx-int8" },
     { "amx-bf16", "x86_64", "+amx-tile,+amx-bf16" },
     { "neon", "aarch64", "+neon" },
+    { "avx-vnni-int8", "x86_64", "+avx2,+avxvnniint8" },
+    { "amx-fp16", "x86_64", "+amx-tile,+amx-fp16" },
 };
 _Static_assert(COUNT_OF(sets) == CPU_N_SETS, "a row a bit");
 
@@ -151,8 +157,9 @@ static uint32_t find_sets(const CpuTarget *t)
         if (!strncmp(t->triple, sets[i].arch, strlen(sets[i].arch)) &&
             !lacks_feature(t->features, sets[i].features, lacks, sizeof lacks))
             found |= 1u << i;
-    uint32_t tiles = CPU_AMX_INT8 | CPU_AMX_BF16;
-    return found & tiles && !may_use_tiles() ? found & ~tiles : found;
+    /* Code for a CPU that this one is not is only looked at. */
+    uint32_t tiles = CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16;
+    return found & tiles && !t->lacks[0] && !may_use_tiles() ? found & ~tiles : found;
 }
 
 /* The first line of a small file; false when it cannot be read. */
