@@ -150,7 +150,7 @@ static const GemmEngine engines[] = {
     { .name = "vpdpwssd (vex)", .needs = CPU_AVX_VNNI, .a = HALVES, .b = HALVES, .c = WORDS,
       .group = 2, .compute = GEMM_COMPUTE, .operand = COMP_S16, .product = dot2 },
     { .name = "pmaddwd", .needs = CPU_SSE2, .a = HALVES, .b = HALVES, .c = WORDS, .group = 2,
-      .compute = GEMM_COMPUTE, .operand = COMP_S16, .product = madd2 },
+      .compute = GEMM_COMPUTE, .operand = COMP_S16, .two_steps = true, .product = madd2 },
     { .name = "muladd", .group = 1, .compute = GEMM_COMPUTE, .operand = GEMM_COMPUTE,
       .product = muladd },
 };

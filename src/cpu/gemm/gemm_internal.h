@@ -40,6 +40,7 @@ struct GemmEngine {
     /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
     uint8_t operand;
     bool mixed_signs; /* multiplies unsigned by signed only: like signs are biased */
+    bool two_steps;   /* a product and a sum, by an instruction each */
     bool flushes;     /* takes denormals of sums, and makes them, zeros */
     /* acc + a * b, of vectors of lanes. NULL: C lives in tile registers (tiles.c) */
     LLVMValueRef (*product)(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b);

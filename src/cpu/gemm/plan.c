@@ -112,21 +112,36 @@ static void plan_columns(Arena *a, GemmPlan *p, uint32_t max_lanes)
         }
 }
 
-/* The register block. Rows divide M where they can, so that there is one block size to compile. */
-static void plan_block(GemmPlan *p)
+/* Rows of a block of so many vectors. They divide M where they can, so that there is one block size
+ * to compile. */
+static uint32_t block_rows(const GemmPlan *p, uint32_t vectors)
 {
-    const CpuTuning *t = p->tuning;
-    uint32_t nv = MIN(p->n_vectors, MIN(t->block_vectors, (uint32_t)MOST_VECTORS));
-    if (p->n_vectors % nv && p->n_vectors % (nv - 1 ? nv - 1 : 1) == 0)
-        nv--;
-    uint32_t most = MAX(1u, MIN(t->accumulators, (uint32_t)MOST_REGISTERS) / nv);
+    uint32_t most = MAX(1u, MIN(p->tuning->accumulators, (uint32_t)MOST_REGISTERS) / vectors);
     uint32_t rows = MIN(most, p->s.M);
     for (uint32_t r = rows; r * 2 > rows; r--)
-        if (p->s.M % r == 0) {
-            rows = r;
-            break;
-        }
-    p->block_rows = rows;
+        if (p->s.M % r == 0)
+            return r;
+    return rows;
+}
+
+/* Whether there are registers for the sums, a row of B, a broadcast of A, and what a product of two
+ * instructions holds in between. The sums may take three quarters of all. */
+static bool has_registers(const GemmPlan *p, uint32_t vectors)
+{
+    bool two = p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
+    return (block_rows(p, vectors) + 1) * vectors + 1 + two <= p->tuning->accumulators / 3 * 4;
+}
+
+/* The register block: as many vectors as the tuning says, or one less if that leaves no remainder
+ * and no more registers idle. */
+static void plan_block(GemmPlan *p)
+{
+    uint32_t nv = MIN(p->n_vectors, MIN(p->tuning->block_vectors, (uint32_t)MOST_VECTORS));
+    if (nv > 1 &&
+        (!has_registers(p, nv) || (p->n_vectors % nv && p->n_vectors % (nv - 1) == 0 &&
+                                   block_rows(p, nv - 1) * (nv - 1) >= block_rows(p, nv) * nv)))
+        nv--;
+    p->block_rows = block_rows(p, nv);
     p->block_vectors = nv;
 }
 
