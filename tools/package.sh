@@ -17,7 +17,7 @@ cp -a "$installed" "$work/$name"
 
 licences=$work/$name/share/doc/heddle/licences
 mkdir -p "$licences"
-for package in llvm-22-dev zlib1g-dev libzstd-dev gcc-12-base; do
+for package in llvm-22-dev libmlir-22-dev zlib1g-dev libzstd-dev gcc-12-base; do
     install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package"
 done
 cat > "$work/$name/README" << END

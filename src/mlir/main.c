@@ -7,7 +7,6 @@
  * was reported; 2: wrong arguments, or a file that cannot be read or written.
  */
 #include <errno.h>
-#include <mlir-c/RegisterEverything.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,8 +87,8 @@ static int run_job(HmJob *j, const char *input, const char *output)
         return 2;
     }
     MlirDialectRegistry registry = mlirDialectRegistryCreate();
-    mlirRegisterAllDialects(registry);
-    mlirRegisterAllPasses();
+    register_dialects(registry);
+    register_passes();
     j->context = mlirContextCreateWithRegistry(registry, false);
     mlirContextSetAllowUnregisteredDialects(j->context, true);
     for (size_t i = 0; i < COUNT_OF(built); i++)

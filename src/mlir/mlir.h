@@ -222,4 +222,9 @@ bool lower_serialise(HmJob *j);
 void lines_mark(HmJob *j, MlirOperation module);
 void lines_write(HmJob *j);
 
+/* ---- register.cpp ---------------------------------------------------------------------------- */
+
+void register_dialects(MlirDialectRegistry registry);
+void register_passes(void);
+
 #endif

@@ -63,6 +63,11 @@ opencl() {
     multiply opencl/gemm.cl --global 32 --bind 0=full:1:f16[64,64] --bind 1=full:2:f16[64,64] \
         --bind 2=zeros:f32[64,64] --bind 3=list:u32:64 --bind 4=list:u32:64
 }
+# Its results are the example's affair.
+mlir() {
+    bare "$inside/moved/bin/heddle" compile "$inside/examples/mlir/gemm.mlir" -o "$inside/gemm.spv" &&
+        bare "$inside/moved/bin/heddle" check "$inside/gemm.spv"
+}
 checked() {
     bare "$inside/moved/bin/heddle" check "$inside/examples/gemm.comp"
 }
@@ -128,6 +133,7 @@ with_pkg_config() {
 
 try "GLSL" glsl
 try "OpenCL C" opencl
+try "MLIR" mlir
 try "check" checked
 if bare sh -c 'command -v vulkaninfo' > /dev/null; then
     try "heddle vulkan" vulkan
