@@ -178,6 +178,11 @@ if(TARGET heddle_cli)
     add_test(NAME extensions COMMAND Python3::Interpreter tests/extensions.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endif()
+if(NOT HEDDLE_SANITIZE)
+    add_test(NAME compilers COMMAND Python3::Interpreter tests/compilers.py "${PROJECT_BINARY_DIR}"
+        "${HEDDLE_LLVM_CONFIG}" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(compilers PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
+endif()
 if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
     add_test(NAME abi COMMAND Python3::Interpreter tests/abi/run.py --compiler "${CMAKE_C_COMPILER}"
         --library $<TARGET_FILE:heddle_shared> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
