@@ -187,8 +187,11 @@ static HeddleResult compile_opencl(Load *l)
     OclSource source = { l->data, l->size, l->name };
     OclOptions o = opencl_options(&m->arena, l->options);
     SpvModule *spv = ocl_compile(&m->arena, &source, &o, l->sink);
-    m->spv = spv && (!o.vulkan || pass_shader(spv, l->sink)) ? spv : NULL;
-    return m->spv ? HEDDLE_OK : HEDDLE_ERROR_SOURCE;
+    if (!spv || (o.vulkan && !pass_shader(spv, l->sink)))
+        return HEDDLE_ERROR_SOURCE;
+    pass_lines(spv);
+    m->spv = spv;
+    return HEDDLE_OK;
 }
 
 static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)

@@ -28,13 +28,14 @@ void lanes_count(Emit *e, DeviceStat stat, LV amount)
     if (!lanes_of(e)->options->stats)
         return;
     LV stats = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
-    EmitIf f = if_begin(e, LLVMBuildIsNotNull(e->b, stats, ""));
     LV index = ir_int(e->i64, (uint64_t)rows_here(e) * DEVICE_N_STATS + stat);
-    LV at = LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, "");
+    /* Without a branch: what is emitted may lie before the end of a block that is complete. */
+    LV at = LLVMBuildSelect(e->b, LLVMBuildIsNotNull(e->b, stats, ""),
+                            LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, ""), variables_dropped(e),
+                            "");
     LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
                           amount ? amount : ir_int(e->i64, 1), "");
     LLVMBuildStore(e->b, sum, at);
-    if_end(e, &f);
 }
 
 LV lanes_active(Emit *e, LV mask)

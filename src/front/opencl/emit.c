@@ -182,6 +182,7 @@ static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
     e->has_matrix_arrays = false;
     LLVMPositionBuilderAtEnd(e->entry, entry);
     LLVMPositionBuilderAtEnd(e->builder, start);
+    ocl_places_function(e, f, s->ident->name, s->loc);
     for (uint32_t i = 0; i < s->type->n_params; i++, at++) {
         OclSymbol *p = s->params[i];
         LLVMValueRef v = LLVMGetParam(f, at);
@@ -202,6 +203,7 @@ static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
             LLVMBuildRet(e->builder, LLVMGetUndef(ocl_value_type(e, s->type->base)));
     }
     LLVMBuildBr(e->entry, start);
+    ocl_places_back(e, NULL);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -341,8 +343,11 @@ struct LLVMOpaqueModule *ocl_emit(Ocl *o, struct LLVMOpaqueContext *context)
     LLVMSetTarget(e.module, "spirv64");
     LLVMSetDataLayout(e.module, layout);
     named_metadata(&e, "opencl.ocl.version", 3, 0);
+    if (o->to_spirv)
+        ocl_places_begin(&e);
     uint32_t errors = o->n_errors;
     functions(&e);
+    ocl_places_end(&e);
     LLVMDisposeBuilder(e.builder);
     LLVMDisposeBuilder(e.entry);
     if (o->n_errors == errors)

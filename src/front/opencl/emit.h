@@ -9,6 +9,7 @@
 #define HEDDLE_OPENCL_EMIT_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 
 #include "front/opencl/internal.h"
 
@@ -23,6 +24,10 @@ typedef struct OclEmit {
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
     bool has_matrix_arrays; /* in this function, so far */
+    /* places.c's; NULL: positions are of no interest */
+    LLVMDIBuilderRef places;
+    LLVMMetadataRef scope; /* the function */
+    const char *scope_file;
 } OclEmit;
 
 /* A place that can be read and written: memory, lanes of a vector in it, or bits in it. */
@@ -41,6 +46,14 @@ LLVMValueRef ocl_emit_function(OclEmit *e, OclSymbol *s); /* declares it, the bo
 LLVMValueRef ocl_emit_global(OclEmit *e, OclSymbol *s);
 LLVMValueRef ocl_emit_string(OclEmit *e, const OclNode *n);
 LLVMValueRef ocl_external(OclEmit *e, const char *name, LLVMTypeRef type, bool pure);
+
+/* places.c */
+void ocl_places_begin(OclEmit *e); /* before any function */
+void ocl_places_end(OclEmit *e);
+void ocl_places_function(OclEmit *e, LLVMValueRef f, const char *name, OclLoc loc);
+/* What is built from here on is of that place. Returns what it was of, for ocl_places_back. */
+LLVMMetadataRef ocl_places_at(OclEmit *e, OclLoc loc);
+void ocl_places_back(OclEmit *e, LLVMMetadataRef to);
 
 /* emit_type.c */
 LLVMTypeRef ocl_value_type(OclEmit *e, OclType *t);

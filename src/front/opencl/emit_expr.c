@@ -732,7 +732,7 @@ static LLVMValueRef vector(OclEmit *e, OclNode *n)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n)
+static LLVMValueRef emit_value(OclEmit *e, OclNode *n)
 {
     if (n->lvalue) {
         OclPlace p = ocl_emit_place(e, n);
@@ -772,4 +772,12 @@ LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n)
     }
     default: return LLVMGetUndef(ocl_value_type(e, n->type));
     }
+}
+
+LLVMValueRef ocl_emit_value(OclEmit *e, OclNode *n)
+{
+    LLVMMetadataRef before = ocl_places_at(e, n->loc);
+    LLVMValueRef v = emit_value(e, n);
+    ocl_places_back(e, before);
+    return v;
 }

@@ -226,6 +226,7 @@ LLVMValueRef ocl_emit_statements(OclEmit *e, OclNode *n)
 
 void ocl_emit_statement(OclEmit *e, OclNode *n)
 {
+    ocl_places_at(e, n->loc);
     after_jump(e);
     switch (n->kind) {
     case N_BLOCK:

@@ -16,6 +16,7 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,9 @@ static void initialise_target(void)
         "+SPV_KHR_uniform_group_instructions,+SPV_EXT_shader_atomic_float_add,"
         "+SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_non_semantic_info,"
         "+SPV_KHR_shader_clock",
+#if LLVM_VERSION_MAJOR >= 22
+        "--spirv-emit-op-names", /* of instructions too: places.c */
+#endif
     };
     LLVMInitializeSPIRVTargetInfo();
     LLVMInitializeSPIRVTarget();
@@ -174,6 +178,7 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
         run_passes(e, STRUCTURE, machine);
     }
     ocl_lower_pointers(e->module);
+    ocl_name_places(e->module);
 }
 
 /* The target remembers the labels of all blocks that it ever wrote, by their function's address,
@@ -316,6 +321,8 @@ SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, bool structured, const char
         m = spv_read(arena, LLVMGetBufferStart(e.out), LLVMGetBufferSize(e.out), name, sink);
     else
         diag(sink, DIAG_ERROR, &loc, NULL, "%s", e.error ? e.error : "LLVM failed silently");
+    if (m)
+        ocl_take_places(m);
     if (e.out)
         LLVMDisposeMemoryBuffer(e.out);
     free(e.error);

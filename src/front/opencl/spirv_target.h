@@ -24,6 +24,11 @@ SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured,
  * widened again masks. */
 void ocl_lower_pointers(struct LLVMOpaqueModule *m);
 
+/* places.c: debug locations become parts of names, and these, in the module that LLVM's target made,
+ * the positions of instructions. */
+void ocl_name_places(struct LLVMOpaqueModule *m);
+void ocl_take_places(SpvModule *m);
+
 /* loops.c: hints how to unroll loops are in the names of their first blocks. */
 void ocl_name_loops(struct LLVMOpaqueModule *m);
 
