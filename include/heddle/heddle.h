@@ -314,6 +314,8 @@ typedef struct HeddleModuleOptions {
                                      * rotations */
     bool rotate_by_gpu;             /* rotations become the gpu dialect's extract, insert and
                                      * rotate; else SPIR-V's */
+    const uint32_t *local_size;     /* x, y, z of kernels that name none (known_block_size); NULL =
+                                     * one subgroup */
 } HeddleModuleOptions;
 
 typedef struct HeddleModule HeddleModule;

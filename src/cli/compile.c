@@ -135,7 +135,7 @@ static int write_compiled(const CliOptions *o, const HeddleModule *m, int form, 
 
 static int write_mlir(const CliOptions *o, int form, HeddleLog *log)
 {
-    HeddleModuleOptions options = { 0 };
+    HeddleModuleOptions options = { .struct_size = sizeof options };
     char *text = NULL;
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
     HeddleMlirForm wanted =

@@ -53,6 +53,7 @@ bool mlir_options(const CliOptions *o, HeddleModuleOptions *out)
 {
     const char *as = o->rotate_as ? o->rotate_as : "spirv";
     out->subgroup_size = o->subgroup_size;
+    out->local_size = o->has_local ? o->local : NULL;
     out->rotate_loads = o->rotate_loads;
     out->rotate_by_gpu = !strcmp(as, "gpu");
     if (out->rotate_by_gpu || !strcmp(as, "spirv"))
@@ -80,7 +81,8 @@ static HeddleResult with_options(const CliOptions *o, OpenFn open, void *user, H
     bool good = defines != NULL;
     for (uint32_t i = 0; good && i < o->defines.len; i++)
         good = split_define(o->defines.data[i], &defines[i]);
-    HeddleModuleOptions m = { .compiler = o->glslang,
+    HeddleModuleOptions m = { .struct_size = sizeof m,
+                              .compiler = o->glslang,
                               .include_dirs = o->includes.data,
                               .n_include_dirs = o->includes.len,
                               .defines = defines,

@@ -104,6 +104,8 @@ static bool complete_kernel(HmJob *j, MlirOperation kernel)
     const char *parts = strchr(given, '<'), *known;
     uint32_t width = parts ? subgroup_around(j, kernel) : j->subgroup_size;
     int size[3] = { (int)width, 1, 1 };
+    if (j->local_size[0])
+        memcpy(size, j->local_size, sizeof size);
     known = attr_text(j, attr_of(kernel, "known_block_size"));
     if (!*known) /* what it was called before it became the operation's own */
         known = attr_text(j, attr_of(kernel, "gpu.known_block_size"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- *     heddle-mlir INPUT OUTPUT NAME spirv|mlir|lowered gpu|spirv rotate-loads|- SUBGROUP-SIZE
+ *     heddle-mlir INPUT OUTPUT NAME spirv|mlir|lowered gpu|spirv rotate-loads|- SUBGROUP-SIZE X,Y,Z
  *
  * Reads the MLIR module in INPUT (text or bytecode), which messages call NAME, and writes the form
  * asked for to OUTPUT. gpu or spirv: what gpu.subgroup_mma_rotate becomes. Exit status 1: an error
@@ -110,7 +110,7 @@ int main(int n, char **argv)
 {
     static const char *const forms[] = { "spirv", "mlir", "lowered" };
     static const char *const rotations[] = { "gpu", "spirv" };
-    if (n != 8)
+    if (n != 9)
         return 2;
     Arena arena = { 0 };
     DiagSink sink = { .report = message_write };
@@ -119,6 +119,7 @@ int main(int n, char **argv)
                 .name = argv[3],
                 .rotate_loads = !strcmp(argv[6], "rotate-loads"),
                 .subgroup_size = (uint32_t)strtoul(argv[7], NULL, 10) };
+    sscanf(argv[8], "%u,%u,%u", &j.local_size[0], &j.local_size[1], &j.local_size[2]);
     for (int i = 0; i < 3; i++)
         j.form = strcmp(argv[4], forms[i]) ? j.form : (HmForm)i;
     for (int i = 0; i < 2; i++)

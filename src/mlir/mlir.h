@@ -47,6 +47,7 @@ typedef struct HmJob {
     HmRotation rotation;
     bool rotate_loads;
     uint32_t subgroup_size; /* where the module names none */
+    uint32_t local_size[3]; /* likewise, of a workgroup; 0: that of a subgroup */
     VEC(HmShift) shifts;    /* in order */
     VEC(HmLine) lines;      /* by the number that an operation was given */
     MlirContext context;

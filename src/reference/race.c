@@ -156,21 +156,30 @@ static bool touches_atomically(const RTouched *t)
     return t->kind == ACCESS_ATOMIC || t->kind == ACCESS_ATOMIC_READ;
 }
 
+/* Workgroups are numbered as they run: x first. */
+static const char *group_text(const RMachine *m, uint64_t number)
+{
+    const uint32_t *n = m->d->groups, *base = m->d->base_group;
+    return arena_printf(m->arena, "(%u, %u, %u)", base[0] + (uint32_t)(number % n[0]),
+                        base[1] + (uint32_t)(number / n[0] % n[1]),
+                        base[2] + (uint32_t)(number / n[0] / n[1]));
+}
+
 /* Reports that `t` conflicts with `x`, which is a write or a read. */
 static void report_race(RMachine *m, RInv *v, const RInst *i, const RTouched *t, const Record *x,
                         bool x_writes)
 {
-    const char *who = "another workgroup", *line = "", *hint = "";
+    const char *who, *line = "", *hint = "";
     const RInst *other = &m->code.data[x->inst];
     /* A pair of accesses counts as one race, whichever comes second. */
     if (found_again(m, i, REF_RACE) || found_again(m, other, REF_RACE))
         return;
-    if (x->group - 1 == m->group_number) {
-        uint32_t l = x->lane, w = m->local_size[0], h = m->local_size[1];
-        who = l & MATRIX_UNIT
-                  ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
-                  : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
-    }
+    uint32_t l = x->lane, w = m->local_size[0], h = m->local_size[1];
+    who = l & MATRIX_UNIT
+              ? arena_printf(m->arena, "subgroup %u", l & 0x7fffu)
+              : arena_printf(m->arena, "invocation (%u, %u, %u)", l % w, l / w % h, l / w / h);
+    if (x->group - 1 != m->group_number)
+        who = arena_printf(m->arena, "%s of workgroup %s", who, group_text(m, x->group - 1));
     if (touches_atomically(t) && x->atomic)
         hint = "; both are atomic, in scopes that do not hold the other invocation";
     else if (t->object->storage != SpvStorageClassWorkgroup && x->group - 1 == m->group_number &&

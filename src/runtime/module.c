@@ -196,10 +196,13 @@ static HeddleResult compile_opencl(Load *l)
 
 static MlirOptions mlir_options(const HeddleModuleOptions *o, MlirForm form)
 {
-    return (MlirOptions){ .form = form,
-                          .rotate_loads = o->rotate_loads,
-                          .rotate_by_gpu = o->rotate_by_gpu,
-                          .subgroup_size = o->subgroup_size };
+    MlirOptions m = { .form = form,
+                      .rotate_loads = o->rotate_loads,
+                      .rotate_by_gpu = o->rotate_by_gpu,
+                      .subgroup_size = o->subgroup_size };
+    if (o->local_size)
+        memcpy(m.local_size, o->local_size, sizeof m.local_size);
+    return m;
 }
 
 static HeddleResult compile_mlir(Load *l)

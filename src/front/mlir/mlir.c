@@ -71,6 +71,8 @@ static const char *const *translator_arguments(Tool *t)
                            o->rotate_by_gpu ? "gpu" : "spirv",
                            o->rotate_loads ? "rotate-loads" : "-",
                            arena_printf(t->arena, "%u", o->subgroup_size ? o->subgroup_size : 32),
+                           arena_printf(t->arena, "%u,%u,%u", o->local_size[0],
+                                        MAX(o->local_size[1], 1), MAX(o->local_size[2], 1)),
                            NULL };
     return arena_copy(t->arena, argv, sizeof argv);
 }

@@ -18,6 +18,7 @@ typedef struct MlirOptions {
     bool rotate_loads;      /* overlapping loads of matrices become rotations */
     bool rotate_by_gpu;     /* rotations become the gpu dialect's operations, not SPIR-V's */
     uint32_t subgroup_size; /* of kernels that name none; 0 = 32 */
+    uint32_t local_size[3]; /* likewise; 0 = the subgroup's */
 } MlirOptions;
 
 typedef struct MlirKernel {

@@ -24,8 +24,8 @@ SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured,
  * widened again masks. */
 void ocl_lower_pointers(struct LLVMOpaqueModule *m);
 
-/* places.c: debug locations become parts of names, and these, in the module that LLVM's target made,
- * the positions of instructions. */
+/* places.c: debug locations become parts of names, and these, in the module that LLVM's target
+ * made, the positions of instructions. */
 void ocl_name_places(struct LLVMOpaqueModule *m);
 void ocl_take_places(SpvModule *m);
 
