@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Lanes that each take pieces of a block of their own load vectors that hold several lanes' blocks,
-// under masks only where more pieces of the blocks follow, and nothing behind the last piece.
+// under masks only if all are active, so that nothing behind the last piece is read.
 //
 // RUN: %heddle compile %s --isa x86-64-v4 -D T=uint -D LENGTH=8 --emit llvm-plain | %filecheck %s
 // RUN: export HEDDLE_CACHE=%t.cache; for B in uint8_t,9 uint8_t,34 uint16_t,17 uint,5 uint64_t,3; do \
@@ -14,10 +14,13 @@
 // RUN: done
 
 // CHECK-LABEL: define {{.*}}@heddle_kernel(
+// CHECK-NOT: gather
 // CHECK: load <16 x i32>
+// CHECK: br i1 {{.*}} label %access.together
 // CHECK-NOT: gather
-// CHECK: call <16 x i32> @llvm.masked.load
-// CHECK-NOT: gather
+// CHECK: load <16 x i32>
+// CHECK: access.apart
+// CHECK: gather
 // CHECK: }
 
 #version 460

@@ -580,7 +580,7 @@ static LV load_part(Emit *e, const EmitPointer *p, const LanesPart *part)
     LV v = windows_load(e, p, part, lanes, alignment(e, p, part->type));
     if (!v)
         return gather(e, p, part);
-    count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part->type));
+    count_side_by_side(e, p, NULL, emit_scalar_bytes(e, part->type));
     return v;
 }
 
@@ -674,11 +674,12 @@ static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, ui
 /* ---- two ways -------------------------------------------------------------------------------- */
 
 /* An access that is emitted twice, because its lanes most likely go on as expected
- * (EmitAffine.expected), or are all inside. The first way relies on that, the second tests each
- * lane. */
+ * (EmitAffine.expected), are all inside, or are all active. The first way relies on that, the
+ * second tests each lane. */
 typedef struct Ways {
-    LV test[2];
+    LV test[3];
     uint32_t n; /* conditions of the first way; 0: there is one way only */
+    LV mask;    /* of the lanes, all of which are active in the first way; NULL: as in the second */
     EmitPointer way[2];
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
@@ -691,6 +692,18 @@ static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPar
     w->test[w->n++] = inside;
     w->way[0].limit = NULL;
     w->way[1].seldom = true;
+}
+
+/* Windows are for loads of all lanes. */
+static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
+{
+    uint32_t wanted = 0;
+    for (uint32_t k = 0; k < n && e->mask; k++)
+        wanted += windows_wanted(e, &w->way[0], &part[k]);
+    if (!wanted || wide_stride(e, &w->way[0], part, n))
+        return;
+    w->mask = e->mask;
+    w->test[w->n++] = LLVMBuildNot(e->b, lanes_any(e, LLVMBuildNot(e->b, e->mask, "")), "");
 }
 
 /* Branches on test k, and continues with the first way. */
@@ -708,7 +721,7 @@ static void narrow(Emit *e, Ways *w, uint32_t k)
     LLVMPositionBuilderAtEnd(e->b, w->begin[0]);
 }
 
-static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, bool store)
 {
     Ways w = { .way = { *p, *p } };
     if (!n)
@@ -720,12 +733,16 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         w.test[w.n++] = p->affine.expected;
     w.way[0].affine.expected = NULL;
     w.way[1].affine = (EmitAffine){ .group = 1 };
+    if (!store)
+        expect_all_active(e, &w, part, n);
     if (w.n) {
         w.done = emit_new_block(e, "access.done");
         w.begin[1] = emit_new_block(e, "access.apart");
     }
     for (uint32_t k = 0; k < w.n; k++)
         narrow(e, &w, k);
+    if (w.mask)
+        e->mask = NULL;
     return w;
 }
 
@@ -735,6 +752,8 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
     if (!w->n)
         return false;
     lanes_of(e)->seldom = !k;
+    if (w->mask)
+        e->mask = w->mask;
     w->end[k] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, w->done);
     LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
@@ -752,7 +771,7 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves)
     uint32_t n, k = 0;
     LanesPart *part = access_parts(e, p, &n);
     LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
-    Ways w = ways_begin(e, p, part, n);
+    Ways w = ways_begin(e, p, part, n, false);
     do
         load_parts(e, &w.way[k], part, n, v[k]);
     while (ways_next(e, &w, k++));
@@ -773,7 +792,7 @@ void access_store(Emit *e, const EmitPointer *p, const LV *leaves)
     LV *v = NEW_ARRAY(e->arena, LV, n + 1), *copy = NEW_ARRAY(e->arena, LV, n + 1);
     for (uint32_t l = 0; l < n; l++)
         v[l] = to_memory(e, part[l].type, leaves[l]);
-    Ways w = ways_begin(e, p, part, n);
+    Ways w = ways_begin(e, p, part, n, true);
     do {
         memcpy(copy, v, n * sizeof *v);
         store_parts(e, &w.way[k], part, n, copy);

@@ -122,7 +122,9 @@ EmitFn group_async_copy, group_wait_events;
 /* print.c */
 /* ---- windows.c: pieces of blocks that follow one another ------------------------------------- */
 
-/* Loads so a scalar of each active lane, of `type` all together. NULL: it cannot, or need not. */
+/* Whether a load is worth a test of whether all lanes are active. */
+bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part);
+/* Loads a scalar of each lane so, of `type` all together. NULL: it cannot. */
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align);
 
 /* ---- dot.c ----------------------------------------------------------------------------------- */

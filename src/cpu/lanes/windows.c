@@ -7,21 +7,19 @@
  * the same windows, which LLVM loads once.
  *
  * Windows reach from the first lane's block to the last lane's piece. The last ones are moved back
- * so that they end with it.
+ * so that they end with it. So nothing is read but what lies between accesses of active lanes, if
+ * all are: behind the last active lane's piece there may be nothing.
  */
 #include "cpu/lanes/internal.h"
-#include "llvm/arith.h"
 #include "llvm/ir.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
     WINDOW = 64,
     MOST_UNITS = 256,
-    PLACE_STEP = 16,  /* blocks of more than half a window are shared in parts */
-    MOST_TOUCHED = 5, /* lanes in a window, so that the tables of their masks are small */
-    WORTH_MASKS = 3,  /* loads of a block of code, so that their windows are worth masks */
+    PLACE_STEP = 16, /* blocks of more than half a window are shared in parts */
+    WORTH_TEST = 3,  /* loads of a block of code, so that they are worth a test and two ways */
 };
 
 /* Bytes, if not said otherwise. */
@@ -82,14 +80,6 @@ static int64_t window_start(const Windows *w, uint32_t k)
     return MIN((int64_t)(k * w->lanes) * w->stride, w->end - WINDOW);
 }
 
-/* How many lanes have something in window k. */
-static uint32_t touched(const Windows *w, uint32_t k)
-{
-    int64_t start = w->before + window_start(w, k), end = start + WINDOW - w->unit;
-    int64_t last = MIN(end / w->stride, (int64_t)w->group - 1);
-    return (uint32_t)(last - start / w->stride + 1);
-}
-
 /* The pieces of the lanes of windows k and k + 1, or of k alone. */
 static LV pick_pieces(Emit *e, const Windows *w, const LV *window, uint32_t k, uint32_t n)
 {
@@ -115,63 +105,13 @@ static bool shares_windows(Emit *e, const EmitPointer *p)
             at = spv_def(e->module, spv_operand(at, 0));
         n += at && at->id == p->variable;
     }
-    return n >= WORTH_MASKS;
+    return n >= WORTH_TEST;
 }
 
-/* Whether the loads are worth masks for windows, if they need any. */
-static bool worth_it(Emit *e, const EmitPointer *p, const Windows *w)
+bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
-    for (uint32_t k = 0; e->mask && k < w->group / w->lanes; k++)
-        if (touched(w, k) > MOST_TOUCHED)
-            return false;
-    return !e->mask || shares_windows(e, p);
-}
-
-/* For each set of `lanes` lanes, as bits, the units of a window that are theirs: a table. `start`:
- * where the window begins, from the first of their blocks. */
-static LV unit_table(Emit *e, const Windows *w, int64_t start, uint32_t lanes)
-{
-    uint32_t n = (uint32_t)(WINDOW / w->unit);
-    LT word = LLVMIntTypeInContext(e->cx, n);
-    LV entry[1 << MOST_TOUCHED];
-    char name[80];
-    snprintf(name, sizeof(name), "window_%lld_%lld_%lld_%u", (long long)w->stride,
-             (long long)w->unit, (long long)start, lanes);
-    LV table = LLVMGetNamedGlobal(e->ll, name);
-    if (table)
-        return table;
-    for (uint32_t set = 0; set < 1u << lanes; set++) {
-        uint64_t units = 0;
-        for (uint32_t j = 0; j < n; j++) {
-            int64_t lane = (start + j * w->unit) / w->stride;
-            units |= (uint64_t)(lane < lanes && (set >> lane & 1)) << j;
-        }
-        entry[set] = ir_int(word, units);
-    }
-    LV init = LLVMConstArray2(word, entry, (uint64_t)1 << lanes);
-    table = LLVMAddGlobal(e->ll, LLVMTypeOf(init), name);
-    LLVMSetInitializer(table, init);
-    LLVMSetGlobalConstant(table, 1);
-    LLVMSetLinkage(table, LLVMInternalLinkage);
-    return table;
-}
-
-/* Which units of window k of group g are of active lanes. NULL: all. */
-static LV window_mask(Emit *e, const Windows *w, uint32_t g, uint32_t k)
-{
-    if (!e->mask)
-        return NULL;
-    uint32_t n = (uint32_t)(WINDOW / w->unit);
-    int64_t start = w->before + window_start(w, k), first = start / w->stride;
-    uint32_t lanes = touched(w, k);
-    LT word = LLVMIntTypeInContext(e->cx, n), all = LLVMIntTypeInContext(e->cx, e->W);
-    LV active = LLVMBuildBitCast(e->b, e->mask, all, "");
-    LV set = LLVMBuildLShr(e->b, active, ir_int(all, g * w->group + (uint64_t)first), "");
-    set = LLVMBuildAnd(e->b, set, ir_int(all, (1u << lanes) - 1), "");
-    set = arith_resize(e->b, set, e->i64, false);
-    LV table = unit_table(e, w, start - first * w->stride, lanes);
-    LV at = LLVMBuildInBoundsGEP2(e->b, word, table, &set, 1, "");
-    return LLVMBuildBitCast(e->b, LLVMBuildLoad2(e->b, word, at, ""), LLVMVectorType(e->i1, n), "");
+    Windows w;
+    return plan(e, p, part, &w) && shares_windows(e, p);
 }
 
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align)
@@ -179,7 +119,7 @@ LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, u
     Windows w;
     LV window[64], pieces[64];
     uint32_t n = 0;
-    if (!plan(e, p, part, &w) || !worth_it(e, p, &w))
+    if (e->mask || !plan(e, p, part, &w))
         return NULL;
     LT vector = LLVMVectorType(LLVMIntTypeInContext(e->cx, (unsigned)w.unit * 8),
                                (unsigned)(WINDOW / w.unit));
@@ -187,10 +127,8 @@ LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, u
     for (uint32_t g = 0; g < e->W / w.group; g++) {
         for (uint32_t k = 0; k < per_group; k++) {
             int64_t byte = part->byte - w.place + window_start(&w, k);
-            LV at = address_group(e, p, byte, g), mask = window_mask(e, &w, g, k);
-            uint32_t known = MIN(align, (uint32_t)w.unit);
-            window[k] = mask ? lanes_masked_load(e, vector, at, known, mask)
-                             : ir_load(e->b, vector, at, known);
+            window[k] =
+                ir_load(e->b, vector, address_group(e, p, byte, g), MIN(align, (uint32_t)w.unit));
         }
         for (uint32_t k = 0; k < per_group; k += at_once)
             pieces[n++] = pick_pieces(e, &w, window, k, at_once);
