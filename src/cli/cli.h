@@ -192,6 +192,8 @@ uint32_t layout_length(const CliLayout *l); /* elements that a lane holds, or of
 void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *lane,
                   uint32_t *element);
 const char *use_name(HeddleUse use); /* "A", "B", "C" */
+/* Whose assignment it is, and whether another type, another use would change it. */
+void layout_whose(const CliLayout *l, char *text, size_t size);
 bool layout_svg(const CliLayout *l, const char *path);
 /* For writing, "-" being standard output. NULL, or false, after complaining. */
 FILE *file_open(const char *path);

@@ -143,6 +143,63 @@ void layout_owner(const CliLayout *l, uint32_t row, uint32_t column, uint32_t *l
     *element = (b ? row : column) / packed(l);
 }
 
+/* Whether the other one holds an element elsewhere; false where nobody says. Of a large matrix some
+ * are looked at. */
+static bool differ(const CliLayout *a, const CliLayout *b)
+{
+    uint32_t row_step = a->rows / 64 + 1, column_step = a->columns / 64 + 1;
+    for (uint32_t r = 0; r < a->rows; r += row_step)
+        for (uint32_t c = 0; c < a->columns; c += column_step) {
+            uint32_t lane[2] = { 0 }, element[2] = { 0 };
+            layout_owner(a, r, c, &lane[0], &element[0]);
+            HeddleMatrixLayout other = matrix_of(b);
+            if (!b->array && !heddle_matrix_owner(b->device, &other, r, c, &lane[1], &element[1]))
+                return false;
+            if (b->array)
+                layout_owner(b, r, c, &lane[1], &element[1]);
+            if (lane[0] != lane[1] || element[0] != element[1])
+                return true;
+        }
+    return false;
+}
+
+static bool type_matters(const CliLayout *l)
+{
+    CliLayout other = *l;
+    bool matters = false;
+    for (int t = HEDDLE_F16; t <= HEDDLE_U64 && !matters; t++) {
+        other.type = (HeddleType)t;
+        bool fits = !l->array || heddle_type_size(other.type) <= heddle_type_size(l->array);
+        matters = fits && differ(l, &other);
+    }
+    return matters;
+}
+
+static bool use_matters(const CliLayout *l)
+{
+    CliLayout other = *l;
+    bool matters = false;
+    for (int u = HEDDLE_USE_A; u <= HEDDLE_USE_ACCUMULATOR && !matters; u++) {
+        other.use = (HeddleUse)u;
+        matters = differ(l, &other);
+    }
+    return matters;
+}
+
+void layout_whose(const CliLayout *l, char *text, size_t size)
+{
+    static const char *const changes[2][2] = {
+        { "neither TYPE nor USE changes it", "USE changes it, TYPE does not" },
+        { "TYPE changes it, USE does not", "TYPE and USE change it" }
+    };
+    const char *device = l->device ? heddle_device_info(l->device)->kind_name : NULL;
+    snprintf(text, size, "the assignment of %s: %s",
+             l->array ? "Qualcomm's conversions"
+             : device ? device
+                      : "heddle's own devices",
+             changes[type_matters(l)][use_matters(l)]);
+}
+
 static void print_grid(const CliLayout *l)
 {
     uint32_t length = layout_length(l);
@@ -197,7 +254,9 @@ static void print_layout(const CliLayout *l)
     if (n % l->subgroup_size && !l->device)
         printf("(the last element of lanes %u to %u means nothing)\n",
                (uint32_t)(n % l->subgroup_size), l->subgroup_size - 1);
-    printf("\n");
+    char whose[160];
+    layout_whose(l, whose, sizeof whose);
+    printf("%s\n\n", whose);
     print_grid(l);
 }
 

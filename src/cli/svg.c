@@ -197,6 +197,8 @@ static void heading(const Picture *p)
                  "e · %u + l, row by row",
                  p->length, p->length == 1 ? "" : "s", l->subgroup_size);
     svg_text(p->f, 28, 68, 13, "fill=\"#4d5461\"", s);
+    layout_whose(l, s, sizeof s);
+    svg_text(p->f, 28, 87, 13, "fill=\"#4d5461\"", s);
 }
 
 static void legend(const Picture *p)

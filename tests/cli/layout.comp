@@ -3,7 +3,7 @@
 // RUN: %heddle layout 4x4 f16 A --subgroup-size 8 | %filecheck %s
 // RUN: %heddle layout 3x5 s8 C --subgroup-size 8 | %filecheck %s --check-prefix=PADDED
 // RUN: %heddle layout 16x16 f16 B --svg %t.svg && python3 -c \
-// RUN:   'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' %t.svg
+// RUN:   'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' %t.svg && grep -q 'neither TYPE nor USE' %t.svg
 // RUN: status 2 %heddle layout 4by4 f16 A 2>&1 | %filecheck %s --check-prefix=SHAPE
 // RUN: status 2 %heddle layout 4x4 f17 A 2>&1 | %filecheck %s --check-prefix=TYPE
 // RUN: status 2 %heddle layout 4x4 f16 D 2>&1 | %filecheck %s --check-prefix=USE
@@ -28,6 +28,7 @@
 // ROWS: error: layout: --arrays: in a subgroup of 32 A has at most as many rows
 // QUARTER: error: layout: --arrays: in a subgroup of 32 an accumulator has as many rows, half as many or
 // CHECK: 4x4 f16 A, subgroup of 8: 2 elements an invocation
+// CHECK-NEXT: the assignment of heddle's own devices: neither TYPE nor USE changes it
 // CHECK: 0 | 0.0 1.0 2.0 3.0
 // CHECK-NEXT: 1 | 4.0 5.0 6.0 7.0
 // CHECK-NEXT: 2 | 0.1 1.1 2.1 3.1
