@@ -6,7 +6,7 @@
 // RUN: not grep -n 'remarks.comp:4[1-3]:' %t.txt
 // RUN: %heddle compile %s --remarks --subgroup-size 64 | grep 'gather of 64 lanes'
 // RUN: %heddle compile %s --remarks -o %t.out && cmp %t.out %t.txt
-// CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: stride 36 bytes{{.*}} [gather]
+// CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: stride 516 bytes{{.*}} [gather]
 // CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: their index follows no pattern that is known [gather]
 // CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: divergent: lanes part here; {{.*}} [divergent-branch]
 // CHECK-DAG: remarks.comp:[[@LINE+32]]: remark: divergent: lanes leave the loop {{.*}} [divergent-loop]
@@ -18,7 +18,7 @@
 layout(local_size_x = 32) in;
 struct Part
 {
-    float a, b, c[7];
+    float a, b, c[127];
 };
 layout(binding = 0) readonly buffer X
 {
