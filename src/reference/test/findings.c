@@ -114,7 +114,7 @@ TEST(races)
     DRAWS(REF_RACE, "did not order buffer memory", 1,
           "void main() { o[I] = I; barrier(); o[64 + I] = o[I ^ 1]; }");
     CLEAN(1, "void main() { o[I] = I; memoryBarrierBuffer(); barrier(); o[64 + I] = o[I ^ 1]; }");
-    DRAWS(REF_RACE, "another workgroup", 2, "void main() { o[I] = gl_WorkGroupID.x; }");
+    DRAWS(REF_RACE, "of workgroup (", 2, "void main() { o[I] = gl_WorkGroupID.x; }");
     CLEAN(2, "void main() { atomicAdd(o[I], gl_WorkGroupID.x); }");
     DRAWS(REF_RACE, "", 1, "void main() { if (I == 3) o[0] = 1; else atomicAdd(o[0], 1); }");
     DRAWS(REF_RACE, "both are atomic", 2,
