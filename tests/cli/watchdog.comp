@@ -12,11 +12,11 @@
 // RUN: status 124 timeout 2 %heddle run %s --groups 1 --watchdog 0 --bind 0=iota:u32[2048] --push list:u32:1
 // RUN: status 1 %heddle bench %s --groups 1 --watchdog 0.1 --bind 0=iota:u32[2048] --push list:u32:1 \
 // RUN:   2>&1 | grep 'still running after 0.1 s in one subgroup' > /dev/null
-// CHECK: watchdog.comp:{{3[4-9]|4[0-3]}}: error: still running after 1.5 s in one subgroup: an endless loop? [endless-loop]
+// CHECK: watchdog.comp:{{3[4-9]|4[0-3]}}: error: still running after 1.5 s in one subgroup: an endless loop? (--watchdog 0 lets it run) [endless-loop]
 // CHECK: watchdog.comp:{{.*}}: note: for 0.75 s it has been in lines 3{{[0-9]}} to 4{{[0-3]}}
 // CHECK: note: it was in kernel 'main': run with --check (HEDDLE_CHECK=1) to see which invocation
-// SOON: watchdog.comp:{{.*}}: error: still running after 0.2 s in one subgroup: an endless loop? [endless-loop]
-// FIBERS: watchdog.comp:{{.*}}: error: still running after 0.2 s in one subgroup: an endless loop? [endless-loop]
+// SOON: watchdog.comp:{{.*}}: error: still running after 0.2 s in one subgroup: an endless loop? (--watchdog 0 lets it run) [endless-loop]
+// FIBERS: watchdog.comp:{{.*}}: error: still running after 0.2 s in one subgroup: an endless loop? (--watchdog 0 lets it run) [endless-loop]
 #version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) buffer X

@@ -482,7 +482,8 @@ static void say_endless(const DeviceFault *f, const CpuDispatch *d, DiagSink *si
     DiagLoc loc = cpu_lines_loc(d->kernel->lines, (uintptr_t)f->place);
     double limit = 1e-9 * (double)d->watchdog_ns;
     diag(sink, DIAG_ERROR, &loc, "endless-loop",
-         "still running after %.3g s in one subgroup: an endless loop?", limit);
+         "still running after %.3g s in one subgroup: an endless loop? (--watchdog 0 lets it run)",
+         limit);
     if (f->from_line < f->to_line)
         diag(sink, DIAG_NOTE, &loc, NULL, "for %.3g s it has been in lines %u to %u", limit / 2,
              f->from_line, f->to_line);
