@@ -43,7 +43,8 @@ file(GLOB sources CONFIGURE_DEPENDS src/cli/*.c)
 if(sources)
     add_executable(heddle_cli ${sources})
     target_include_directories(heddle_cli PRIVATE src)
-    target_link_libraries(heddle_cli PRIVATE heddle_shared m)
+    target_link_libraries(heddle_cli PRIVATE heddle_tester_archive heddle_random_archive
+        heddle_spirv_archive heddle_base_archive heddle_shared Threads::Threads m)
     set_target_properties(heddle_cli PROPERTIES OUTPUT_NAME heddle
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS heddle_cli)

@@ -8,8 +8,8 @@
 # folders in it that are no stages themselves, and a test program test_NAME_FILE for each
 # src/FOLDER/test/FILE.c, linked with that stage, the stages in USES and those that they use in turn,
 # and no others. NAME is FOLDER with underscores. A stage without sources is left out. HEDDLE_STAGES
-# collects the targets. Tests link archives of the same objects, so that one pulls in no more than
-# what it tests. The stage llvm and those that use it see LLVM.
+# collects the targets that libheddle consists of: the stages random and tester are the command's.
+# Tests link archives of the same objects, so that one pulls in no more than what it tests. The stage llvm and those that use it see LLVM.
 # The stages vk and vkdevice see Vulkan's headers; where there are none, vkdevice has absent.c alone.
 set(HEDDLE_STAGES "")
 
@@ -118,7 +118,9 @@ function(heddle_stage folder uses)
             target_link_libraries(heddle_${name}_archive INTERFACE heddle_llvm_c)
         endif()
         list(PREPEND targets heddle_${name}_archive)
-        set(HEDDLE_STAGES ${HEDDLE_STAGES} heddle_${name} PARENT_SCOPE)
+        if(NOT folder MATCHES "^(random|tester)$")
+            set(HEDDLE_STAGES ${HEDDLE_STAGES} heddle_${name} PARENT_SCOPE)
+        endif()
     endif()
     if(NOT BUILD_TESTING)
         return()

@@ -8,13 +8,17 @@ find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
 list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|layer|lower|vulkan)/")
 if(NOT TARGET heddle_vulkan)
-    list(FILTER tests EXCLUDE REGEX "/tests/device/vulkan.c$")
+    list(FILTER tests EXCLUDE REGEX "/tests/(device/vulkan|tester/.*).c$")
 endif()
 foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
     cmake_path(GET test PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
     heddle_test(test_${folder}_${stem} "${test}" heddle_static)
+    if(folder MATCHES "^(random|tester)$")
+        target_link_libraries(test_${folder}_${stem} PRIVATE heddle_tester_archive
+            heddle_random_archive heddle_static)
+    endif()
 endforeach()
 
 # The family's tests with every kernel lowered for a target, tests/lower/PROFILE.json. One case in
@@ -34,7 +38,7 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
     if(stem STREQUAL "kernels")
         math(EXPR HEDDLE_TEST_STEP "50 * ${step}")
     endif()
-    heddle_test(${name} "${program}" heddle_static)
+    heddle_test(${name} "${program}" heddle_random_archive heddle_static)
     target_sources(${name} PRIVATE tests/lower/lowered.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_LOWER=\"${profile}\""
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
@@ -88,6 +92,9 @@ if(TARGET heddle_vulkan)
     target_compile_definitions(test_device_vulkan PRIVATE "HEDDLE_DRIVER=\"${own}\""
         "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
     add_dependencies(test_device_vulkan heddle_vulkan)
+    target_compile_definitions(test_tester_faults PRIVATE "HEDDLE_DRIVER=\"${own}\""
+        "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
+    add_dependencies(test_tester_faults heddle_vulkan)
 endif()
 set(HEDDLE_TEST_STEP ${step})
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
@@ -95,7 +102,7 @@ foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 m
         matrix/loops ops/ops ops/precision ops/approximate opencl/std random/kernels)
     cmake_path(GET of STEM stem)
     set(name test_cuda_${stem})
-    heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/${of}.c" heddle_static)
+    heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/${of}.c" heddle_random_archive heddle_static)
     target_sources(${name} PRIVATE tests/cuda/cuda.c)
     target_compile_definitions(${name} PRIVATE HEDDLE_TEST_CUDA HEDDLE_LOWER_TILES
         "SUBGROUP_SIZES=8, 16, 32, 32, 32")

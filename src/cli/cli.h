@@ -27,6 +27,7 @@ typedef enum CliCommand {
     CMD_PROFILE,
     CMD_LAYOUT,
     CMD_PROFILE_DEVICE,
+    CMD_TEST_DRIVER,
     CMD_NEW,
     CMD_VULKAN,
     N_COMMANDS
@@ -38,11 +39,11 @@ typedef struct CliOptions {
     CliStrings inputs; /* the arguments that are no options */
     CliStrings binds, outs, specs, compares, pushes, includes, defines;
     const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
-        *check, *rotate_as, *sweep, *target, *arrays, *profile, *html;
+        *check, *rotate_as, *sweep, *target, *arrays, *profile, *html, *known;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;
-    uint32_t subgroup_size, threads, interleave, seed, budget;
-    double tolerance, seconds, watchdog;
+    uint32_t subgroup_size, threads, interleave, seed, budget, count;
+    double tolerance, seconds, watchdog, patience;
     bool has_watchdog;
     bool remarks, stats, robust, no_robust, no_optimisation, debug, exact, json, help, rotate_loads,
         pipeline;
@@ -112,7 +113,8 @@ int command_compile(const CliOptions *o);
 int command_check(const CliOptions *o);
 int command_run(const CliOptions *o); /* run, bench and profile */
 int command_layout(const CliOptions *o);
-int command_new(const CliOptions *o); /* starter.c */
+int command_new(const CliOptions *o);         /* starter.c */
+int command_test_driver(const CliOptions *o); /* driver.c */
 /* `heddle vulkan` with the arguments behind it; returns only when it fails. */
 int command_vulkan(int n, char **argv);
 void vulkan_help(void);
@@ -149,6 +151,8 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
  * the place of *m, which is freed in any case. */
 HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log);
 void print_lowerings(const CliOptions *o, const HeddleLowering *rows, uint32_t n);
+/* The whole file, and a zero, for free(); NULL after complaining. */
+char *read_text(const char *path, size_t *size);
 /* heddle profile-device: such a profile, of the device. */
 int command_profile_device(const CliOptions *o);
 

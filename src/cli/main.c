@@ -29,6 +29,9 @@ static const struct {
     [CMD_PROFILE_DEVICE] = { "profile-device", " [N] [-o FILE]",
                              "what a Vulkan device has, for compile --for", 0, 1,
                              command_profile_device },
+    [CMD_TEST_DRIVER] = { "test-driver", " [--device vulkan:N] [-o FOLDER]",
+                          "a Vulkan driver by heddle's tests, and random kernels", 0, 0,
+                          command_test_driver },
     [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to begin with, and NAME_test.sh", 1, 1,
                   command_new },
     [CMD_VULKAN] = { "vulkan", " [--layer] [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
@@ -66,7 +69,7 @@ static int help(CliCommand c)
         printf("\nUSE is A, B or C (the accumulator). A cell shows lane.element.\n");
     else if (c == CMD_VULKAN)
         vulkan_help();
-    else if (c != CMD_INFO && c != CMD_PROFILE_DEVICE && c != CMD_NEW)
+    else if (c != CMD_INFO && c != CMD_PROFILE_DEVICE && c != CMD_NEW && c != CMD_TEST_DRIVER)
         fputs(spec_help, stdout);
     return EXIT_DONE;
 }
@@ -95,7 +98,10 @@ static int unknown(const char *name)
 
 static int run_command(CliCommand c, int n, char **argv)
 {
-    CliOptions o = { .command = c, .tolerance = 1e-3, .seconds = 0.5, .watchdog = 1.5 };
+    CliOptions o = { .command = c,
+                     .tolerance = 1e-3,
+                     .seconds = c == CMD_TEST_DRIVER ? 300 : 0.5,
+                     .watchdog = 1.5 };
     int status = EXIT_USAGE;
     if (!options_parse(n, argv, &o))
         ;

@@ -26,17 +26,9 @@ static FILE *open_beside(const char *name)
     return fopen(path, "re");
 }
 
-/* The whole file, for free(); NULL after complaining. */
-static char *read_profile(const char *name, size_t *size)
+/* All that is left of it, closed; NULL after complaining. */
+static char *read_all(FILE *f, size_t *size)
 {
-    FILE *f = fopen(name, "re");
-    int error = errno;
-    if (!f && !strchr(name, '/'))
-        f = open_beside(name);
-    if (!f) {
-        complain("--for %s: %s, and heddle brings no profile of that name", name, strerror(error));
-        return NULL;
-    }
     char *text = NULL, *more;
     size_t cap = 0;
     *size = 0;
@@ -54,7 +46,28 @@ static char *read_profile(const char *name, size_t *size)
         free(text);
         return NULL;
     }
+    text[*size] = 0;
     return text;
+}
+
+char *read_text(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        complain("%s: %s", path, strerror(errno));
+    return f ? read_all(f, size) : NULL;
+}
+
+static char *read_profile(const char *name, size_t *size)
+{
+    FILE *f = fopen(name, "re");
+    int error = errno;
+    if (!f && !strchr(name, '/'))
+        f = open_beside(name);
+    if (f)
+        return read_all(f, size);
+    complain("--for %s: %s, and heddle brings no profile of that name", name, strerror(error));
+    return NULL;
 }
 
 HeddleResult lower_for(const CliOptions *o, HeddleModule **m, HeddleLog *log)

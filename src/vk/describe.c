@@ -126,6 +126,11 @@ static void ask_properties(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f
         f->driver.pNext = f->properties.pNext;
         f->properties.pNext = &f->driver;
     }
+    f->floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
+    if (minor >= 2 || has_extension(e, "VK_KHR_shader_float_controls")) {
+        f->floats.pNext = f->properties.pNext;
+        f->properties.pNext = &f->floats;
+    }
     i->GetPhysicalDeviceProperties2(p, &f->properties);
     i->GetPhysicalDeviceMemoryProperties(p, &f->memory);
 }
@@ -313,6 +318,55 @@ static bool accepts_capability(const VkfFacts *f, SpvModule *m, const SpvInst *i
     return true;
 }
 
+/* Execution modes of floating point, by width. */
+#define FLOAT_MODE(mode, name)                                                                     \
+    {                                                                                              \
+        SpvExecutionMode##mode,                                                                    \
+        {                                                                                          \
+            offsetof(VkPhysicalDeviceFloatControlsProperties, shader##name##Float16),              \
+                offsetof(VkPhysicalDeviceFloatControlsProperties, shader##name##Float32),          \
+                offsetof(VkPhysicalDeviceFloatControlsProperties, shader##name##Float64)           \
+        }                                                                                          \
+    }
+static const struct {
+    uint32_t mode;
+    size_t has[3]; /* of 16, 32, 64 bits: a VkBool32 */
+} float_modes[] = {
+    FLOAT_MODE(DenormPreserve, DenormPreserve),
+    FLOAT_MODE(DenormFlushToZero, DenormFlushToZero),
+    FLOAT_MODE(SignedZeroInfNanPreserve, SignedZeroInfNanPreserve),
+    FLOAT_MODE(RoundingModeRTE, RoundingModeRTE),
+    FLOAT_MODE(RoundingModeRTZ, RoundingModeRTZ),
+};
+
+static bool has_mode(const VkfFacts *f, uint32_t mode, uint32_t width)
+{
+    if (mode == SpvExecutionModeMaximallyReconvergesKHR)
+        return f->features.reconvergence.shaderMaximalReconvergence;
+    for (size_t k = 0; k < COUNT_OF(float_modes); k++) {
+        VkBool32 has;
+        size_t at = float_modes[k].has[width == 64 ? 2 : width == 32];
+        memcpy(&has, (const char *)&f->floats + at, sizeof has);
+        if (float_modes[k].mode == mode && !has)
+            return false;
+    }
+    return true;
+}
+
+static bool accepts_mode(const VkfFacts *f, SpvModule *m, const SpvInst *i, DiagSink *sink)
+{
+    uint32_t mode = spv_operand(i, 1), width = spv_n_operands(i) > 2 ? spv_operand(i, 2) : 0;
+    if (has_mode(f, mode, width))
+        return true;
+    spv_error(m, i, sink, NULL, "'%s' has no execution mode %s%s, which the kernel needs",
+              f->profile.name, spv_enum_name(SPV_OPERAND_ExecutionMode, mode),
+              width == 16   ? " of 16 bits"
+              : width == 32 ? " of 32 bits"
+              : width == 64 ? " of 64 bits"
+                            : "");
+    return false;
+}
+
 /* The newest SPIR-V that a version of Vulkan takes (Vulkan, "Versions and Formats"). */
 static uint32_t newest_spirv(const VkfFacts *f)
 {
@@ -336,8 +390,11 @@ bool vkf_accepts(const VkfFacts *f, SpvModule *m, DiagSink *sink)
             VK_API_VERSION_MINOR(f->version));
         return false;
     }
-    for (const SpvInst *i = m->globals.first; i; i = i->next)
+    for (const SpvInst *i = m->globals.first; i; i = i->next) {
         if (i->op == SpvOpCapability)
             good &= accepts_capability(f, m, i, sink);
+        else if (i->op == SpvOpExecutionMode)
+            good &= accepts_mode(f, m, i, sink);
+    }
     return good;
 }

@@ -82,6 +82,8 @@ typedef struct VkfCommands {
     X(atomic_floats, ShaderAtomicFloat, EXT, SHADER_ATOMIC_FLOAT_FEATURES_EXT,                     \
       "VK_EXT_shader_atomic_float")                                                                \
     X(robustness2, Robustness2, EXT, ROBUSTNESS_2_FEATURES_EXT, "VK_EXT_robustness2")              \
+    X(reconvergence, ShaderMaximalReconvergence, KHR, SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR,   \
+      "VK_KHR_shader_maximal_reconvergence")                                                       \
     X(derivatives, ComputeShaderDerivatives, KHR, COMPUTE_SHADER_DERIVATIVES_FEATURES_KHR,         \
       "VK_KHR_compute_shader_derivatives")
 
@@ -106,6 +108,7 @@ typedef struct VkfFacts {
     VkPhysicalDeviceSubgroupProperties subgroup;
     VkPhysicalDeviceSubgroupSizeControlProperties sizes;
     VkPhysicalDeviceDriverProperties driver;
+    VkPhysicalDeviceFloatControlsProperties floats;
     VkPhysicalDeviceMemoryProperties memory;
     LowerProfile profile;
     const HeddleMatrixShape *shapes; /* profile.n_shapes of them */

@@ -11,7 +11,7 @@
 // RUN: %heddle check %s tests/cli/sizes.comp
 // RUN: status 1 %heddle check tests/cli/errors.comp %s nowhere.comp 2>&1 | %filecheck %s --check-prefix=MANY
 // RUN: %heddle run -h | %filecheck %s --check-prefix=HELP
-// RUN: for c in info compile check run bench layout profile-device; do %heddle $c -h > %t.h && %heddle $c --help | cmp - %t.h || exit 1; done
+// RUN: for c in info compile check run bench layout profile-device test-driver; do %heddle $c -h > %t.h && %heddle $c --help | cmp - %t.h || exit 1; done
 // BOTH: error: --groups and --global both say how much runs
 // NEITHER: warning: neither --groups nor --global is given: one workgroup runs
 // LONG: error: --push: 8 bytes are given, the kernel has 4 bytes of push constants

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random kernels (kernel.h) on both devices: what they write must be equal bit by bit, whatever the
- * subgroup size, with and without robust access and optimisation; the interpreter must find nothing
- * wrong with them. A failure tells its seed.
+ * Random kernels (src/random/) on both devices: what they write must be equal bit by bit, whatever
+ * the subgroup size, with and without robust access and optimisation; the interpreter must find
+ * nothing wrong with them. A failure tells its seed.
  *
  *     test_random_kernels [--first SEED] [--count N] [--jobs N]
  *     test_random_kernels --print SEED         the module
  *     test_random_kernels --minimise SEED      leaves statements and expressions out while it still
  *                                              fails, then prints the module and the failure
  */
-#include "kernel.h"
+#include "random/random.h"
 
 #include <heddle/heddle.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
+enum { N_BUFFERS = GEN_BUFFERS, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
        SECONDS = 120 * HEDDLE_TEST_STEP,
        VALIDATED = 50 /* one in */ };
 
@@ -26,6 +27,13 @@ enum { N_BUFFERS = 7, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_
 #define SUBGROUP_SIZES 8, 16, 32, 64, 128
 #endif
 static const uint32_t sizes[] = { SUBGROUP_SIZES };
+
+#ifdef HEDDLE_TEST_CUDA /* matrices are dealt by tiles there */
+static const GenTarget *const target = &(GenTarget){
+    .has = GEN_ALL & ~(GEN_OWNERSHIP | GEN_SMALL_OWNERSHIP) };
+#else
+static const GenTarget *const target;
+#endif
 
 /* What failed once, and why: they are tried first, whatever else is asked for. */
 static const uint64_t failed_once[] = {
@@ -47,8 +55,6 @@ typedef struct Devices {
     uint32_t n_cpu;
 } Devices;
 
-typedef struct Memory { void *data[N_BUFFERS]; size_t size[N_BUFFERS]; } Memory;
-
 /* One run: how, and what it said. */
 typedef struct Config {
     HeddleDevice *device;
@@ -67,51 +73,16 @@ static void describe(const Config *c, char *text, size_t size)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void fill_matrices(Memory *m, uint32_t which, Kind kind)
+static GenMemory new_memory(const GenKernel *k)
 {
-    Rng r = { which };
-    for (uint32_t i = 0; i < MATRIX_INPUTS; i++) {
-        int v = (int)(rng_u64(&r) >> 33) % 9 - 4;
-        float f = (float)v;
-        uint16_t h = f16_from_double(v);
-        if (kind == F32)
-            memcpy((char *)m->data[which] + i * 4, &f, 4);
-        else if (kind == F16)
-            memcpy((char *)m->data[which] + i * 2, &h, 2);
-        else
-            memcpy((char *)m->data[which] + i * (kind_bits[kind] / 8), &v, kind_bits[kind] / 8);
-    }
-}
-
-static void fill(Memory *m, const Kernel *k, uint64_t seed)
-{
-    static const uint32_t edges[] = { 0, 1, 2, 31, 32, 0x7fffffff, 0x80000000u, 0xffffffffu, 0xff };
-    Rng r = { seed };
-    uint32_t *in = m->data[0], *counters = m->data[2];
-    for (uint32_t i = 0; i < N_BUFFERS; i++)
-        memset(m->data[i], 0, m->size[i]);
-    for (uint32_t i = 0; i < INPUTS; i++) {
-        uint64_t x = rng_u64(&r);
-        in[i] = x >> 62 == 0 ? edges[x % COUNT_OF(edges)] : x >> 62 == 1 ? (uint32_t)x % 16
-                                                                       : (uint32_t)x;
-    }
-    memset(&counters[6], 0xff, 8);      /* UMin, And */
-    fill_matrices(m, 4, k->a);
-    fill_matrices(m, 5, k->c);
-}
-
-static Memory new_memory(const Kernel *k)
-{
-    uint32_t n = k->local[0] * k->local[1] * k->local[2] * k->groups;
-    Memory m = { .size = { INPUTS * 4, n * SLOTS * 4, COUNTERS * 4, n * OWN_BYTES,
-                           MATRIX_INPUTS * 4, MATRIX_INPUTS * 4,
-                           (n + 7) / 8 * MATRIX_OUTPUTS * 4 } };
+    GenMemory m = { 0 };
+    gen_sizes(k, m.size);
     for (uint32_t i = 0; i < N_BUFFERS; i++)
         m.data[i] = aligned_alloc(64, (m.size[i] + 63) / 64 * 64);
     return m;
 }
 
-static void free_memory(Memory *m)
+static void free_memory(GenMemory *m)
 {
     for (uint32_t i = 0; i < N_BUFFERS; i++)
         free(m->data[i]);
@@ -119,7 +90,7 @@ static void free_memory(Memory *m)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool run(const HeddleModule *module, const Kernel *k, const Config *c, Memory *m,
+static bool run(const HeddleModule *module, const GenKernel *k, const Config *c, GenMemory *m,
                 HeddleLog *log)
 {
     HeddleDevice *device = c->device;
@@ -148,7 +119,7 @@ static void tell_log(const HeddleLog *log)
         printf("    %s\n", heddle_log_get(log, i)->text);
 }
 
-static bool same(const Kernel *k, const Memory *got, const Memory *want, bool quiet)
+static bool same(const GenKernel *k, const GenMemory *got, const GenMemory *want, bool quiet)
 {
     for (uint32_t b = 1; b < N_BUFFERS; b++) {
         const uint32_t *g = got->data[b], *w = want->data[b];
@@ -156,7 +127,8 @@ static bool same(const Kernel *k, const Memory *got, const Memory *want, bool qu
             if (g[i] == w[i])
                 continue;
             if (!quiet) {
-                uint32_t each = b == 1 ? SLOTS : b == 3 ? OWN_BYTES / 4 : MATRIX_OUTPUTS;
+                uint32_t each = b == 1 ? GEN_SLOTS
+                              : b == 3 ? GEN_OWN_BYTES / 4 : GEN_MATRIX_OUTPUTS;
                 printf("    buffer %u, word %zu of %s %zu: %08x, not %08x (workgroups of %u)\n", b,
                        i % each, b == 6 ? "subgroup" : "invocation", i / each, g[i], w[i],
                        k->local[0] * k->local[1] * k->local[2]);
@@ -169,10 +141,10 @@ static bool same(const Kernel *k, const Memory *got, const Memory *want, bool qu
 
 /* The interpreter first, then the cpu in some configurations, which go round with the seed: one for
  * most kernels, with every third two and then another subgroup size. */
-static bool compare(const Devices *d, const HeddleModule *module, const Kernel *k, uint64_t seed,
+static bool compare(const Devices *d, const HeddleModule *module, const GenKernel *k, uint64_t seed,
                     bool quiet, HeddleLog *log)
 {
-    Memory want = new_memory(k), got = new_memory(k);
+    GenMemory want = new_memory(k), got = new_memory(k);
     bool outside = k->features & OUTSIDE, good = true;
     Config c = { .subgroup_size = sizes[seed % 5], .robust = outside };
     char text[100];
@@ -186,8 +158,8 @@ static bool compare(const Devices *d, const HeddleModule *module, const Kernel *
         c.robust = c.cpu && (outside || turn & 1);
         c.plain = c.cpu && (turn >> 1 & 3) == 0;
         c.check = !c.cpu && !outside && turn & 1;
-        Memory *to = c.cpu ? &got : &want;
-        fill(to, k, seed);
+        GenMemory *to = c.cpu ? &got : &want;
+        gen_fill(to, k, seed);
         heddle_log_clear(log);
         describe(&c, text, sizeof text);
         good = run(module, k, &c, to, log);
@@ -227,7 +199,7 @@ static bool validate(const HeddleModule *module, uint64_t seed)
     return good;
 }
 
-static bool test(const Devices *d, const Kernel *k, uint64_t seed, bool quiet)
+static bool test(const Devices *d, const GenKernel *k, uint64_t seed, bool quiet)
 {
     HeddleLog *log = heddle_log_new(NULL, NULL);
     HeddleModule *module = NULL;
@@ -296,7 +268,7 @@ static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
         current = i < COUNT_OF(failed_once) ? failed_once[i] : first + i - COUNT_OF(failed_once);
         alarm(SECONDS);
         Arena arena = { 0 };
-        Kernel k = random_kernel(&arena, current, NULL);
+        GenKernel k = gen_kernel(&arena, current, NULL, target);
         if (!test(&d, &k, current, false)) {
             printf("seed %" PRIu64 ": FAILED\n", current);
             failed++;
@@ -336,7 +308,7 @@ static int many(uint64_t first, uint64_t count, uint32_t jobs)
 /* ---- making one small ------------------------------------------------------------------------ */
 
 /* In a child, so that a crash or an endless loop counts as the failure that it is. */
-static bool fails(const Kernel *k, uint64_t seed, bool quiet)
+static bool fails(const GenKernel *k, uint64_t seed, bool quiet)
 {
     int status = 0;
     fflush(stdout);
@@ -357,7 +329,7 @@ static bool fails(const Kernel *k, uint64_t seed, bool quiet)
 static bool still_fails(uint64_t seed, const uint8_t *skip)
 {
     Arena arena = { 0 };
-    Kernel k = random_kernel(&arena, seed, skip);
+    GenKernel k = gen_kernel(&arena, seed, skip, target);
     bool failed = fails(&k, seed, true);
     arena_free(&arena);
     return failed;
@@ -411,7 +383,7 @@ static const char *without_unused(Arena *a, const char *text)
 static void print_small(uint64_t seed, const uint8_t *skip)
 {
     Arena arena = { 0 };
-    Kernel k = random_kernel(&arena, seed, skip), small = k;
+    GenKernel k = gen_kernel(&arena, seed, skip, target), small = k;
     for (const char *text = k.text; text; text = without_unused(&arena, text))
         small.text = text;
     if (fails(&small, seed, true))
@@ -423,9 +395,9 @@ static void print_small(uint64_t seed, const uint8_t *skip)
 
 static int minimise(uint64_t seed)
 {
-    static uint8_t skip[MAX_NODES];
+    static uint8_t skip[GEN_MAX_NODES];
     Arena arena = { 0 };
-    uint32_t n = random_kernel(&arena, seed, NULL).nodes;
+    uint32_t n = gen_kernel(&arena, seed, NULL, target).nodes;
     arena_free(&arena);
     if (!still_fails(seed, skip)) {
         printf("seed %" PRIu64 " passes\n", seed);
@@ -433,7 +405,7 @@ static int minimise(uint64_t seed)
     }
     for (uint32_t step = n / 2; step; step = step > 1 ? (step + 1) / 2 : 0) {
         for (uint32_t at = 0; at < n; at += step) {
-            uint8_t before[MAX_NODES];
+            uint8_t before[GEN_MAX_NODES];
             uint32_t end = MIN(at + step, n), set = 0;
             memcpy(before, skip, sizeof skip);
             for (uint32_t i = at; i < end; i++)
@@ -458,7 +430,7 @@ int main(int argc, char **argv)
             return minimise(x);
         if (!strcmp(argv[i], "--print")) {
             Arena arena = { 0 };
-            printf("%s", random_kernel(&arena, x, NULL).text);
+            printf("%s", gen_kernel(&arena, x, NULL, target).text);
             arena_free(&arena);
             return 0;
         }
