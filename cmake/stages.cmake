@@ -9,7 +9,8 @@
 # src/FOLDER/test/FILE.c, linked with that stage, the stages in USES and those that they use in turn,
 # and no others. NAME is FOLDER with underscores. A stage without sources is left out. HEDDLE_STAGES
 # collects the targets that libheddle consists of: the stages random and tester are the command's.
-# Tests link archives of the same objects, so that one pulls in no more than what it tests. The stage llvm and those that use it see LLVM.
+# Tests link archives of the same objects, so that one pulls in no more than what it tests. The stage
+# llvm and those that use it see LLVM.
 # The stages vk and vkdevice see Vulkan's headers; where there are none, vkdevice has absent.c alone.
 set(HEDDLE_STAGES "")
 

@@ -27,8 +27,8 @@ PREFIXES = {
     "cpu/matrix": "Mat", "cpu/run": "Cpu Exec Fiber", "cuda": "Cu", "device": "Device Host",
     "emit": "Emit LV LT", "front": "Process Tool", "front/glsl": "Glsl", "front/mlir": "Mlir",
     "front/opencl": "Ocl", "llvm": "Ir", "lower": "Json Lower", "mlir": "Hm", "nvptx": "Nvptx",
-    "pass": "Pass Shader", "random": "Gen", "reference": "R", "runtime": "Heddle Runtime", "spirv": "Spv",
-    "tester": "Tester",     "vk": "Vkf", "vkdevice": "Vkd", "vulkan": "Hv", "layer": "Hl",
+    "pass": "Pass Shader", "random": "Gen", "reference": "R", "runtime": "Heddle Runtime",
+    "spirv": "Spv", "tester": "Tester", "vk": "Vkf", "vkdevice": "Vkd", "vulkan": "Hv", "layer": "Hl",
 }
 # Words that say nothing without their object: of the functions and tags in src, no more than
 # MAX_NAMESAKES may be called just that.

@@ -77,6 +77,8 @@ def completed(words):
     words = words[:at] + " ".join(rest).split() + words[at + 1:]
     if words[1] == "bench":
         words += ["--seconds", "0.01"]
+    if words[1] == "test-driver" and "--seconds" in words:
+        words[words.index("--seconds") + 1] = "1"
     if words[1] == "vulkan" and "--" in words and words[words.index("--") + 1] != "vulkaninfo":
         words[words.index("--") + 1:] = ["true"]
     return [HEDDLE] + words[1:]
