@@ -360,7 +360,8 @@ TEST(dump_and_replace)
     shell("rm -r %s", folder);
 }
 
-/* What is dumped is the same whether or not the compiled kernel is kept, and it is kept. */
+/* What is dumped is the same whether or not the compiled kernel is kept, and it is kept, beside what
+ * glslang made of it. */
 TEST(dump_beside_a_cache)
 {
     char dump[] = "/tmp/heddle-dump-XXXXXX", cache[] = "/tmp/heddle-kept-XXXXXX";
@@ -370,11 +371,11 @@ TEST(dump_beside_a_cache)
     for (int i = 0; i < 2; i++) {
         CHECK(run(doubles) == 14);
         shell("cd %s && test $(ls *.spv | wc -l) = 1 && grep -q heddle_kernel *.ll && rm *", dump);
-        shell("test $(ls %s | wc -l) = 1", cache);
+        shell("test $(ls %s | grep -vc ^glsl-) = 1", cache);
     }
     unsetenv("HEDDLE_DUMP");
     CHECK(run(doubles) == 14);
-    shell("test $(ls %s | wc -l) = 1", cache);
+    shell("test $(ls %s | grep -vc ^glsl-) = 1", cache);
     unsetenv("HEDDLE_CACHE");
     shell("rm -r %s", dump);
     shell("rm -r %s", cache);
