@@ -360,8 +360,8 @@ TEST(dump_and_replace)
     shell("rm -r %s", folder);
 }
 
-/* What is dumped is the same whether or not the compiled kernel is kept, and it is kept, beside what
- * glslang made of it. */
+/* What is dumped is the same whether or not the compiled kernel is kept, and it is kept, beside
+ * what glslang made of it. */
 TEST(dump_beside_a_cache)
 {
     char dump[] = "/tmp/heddle-dump-XXXXXX", cache[] = "/tmp/heddle-kept-XXXXXX";
