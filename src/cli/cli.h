@@ -106,6 +106,9 @@ const char *cell(CliCells *c, const char *fmt, ...) __attribute__((format(printf
 const char *cell_seconds(CliCells *c, double seconds);           /* "1.23 ms" */
 const char *cell_bar(CliCells *c, double share, uint32_t width); /* blocks, of at most so many */
 
+double now(void); /* seconds, from any beginning */
+void sort_times(double *t, uint32_t n);
+
 /* ---- the commands ---------------------------------------------------------------------------- */
 
 int command_info(const CliOptions *o);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -170,3 +171,20 @@ const char *cell_bar(CliCells *c, double share, uint32_t width)
     *end = 0;
     return to;
 }
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+void sort_times(double *t, uint32_t n) { qsort(t, n, sizeof *t, ascending); }

@@ -6,21 +6,15 @@
  * remarks from its compilation.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/profiler.h"
 
 #define BETWEEN_LOOKS 0.0005 /* seconds */
 
 /* ---- columns --------------------------------------------------------------------------------- */
-
-static double samples(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->samples;
-}
 
 /* Of a run: its part of all looks. */
 static double seconds(const CliProfile *p, const HeddleLine *l)
@@ -33,40 +27,10 @@ static double percent(const CliProfile *p, const HeddleLine *l)
     return p->samples ? 100 * (double)l->samples / (double)p->samples : NAN;
 }
 
-static double executions(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->executions;
-}
-
 static double lanes(const CliProfile *p, const HeddleLine *l)
 {
     (void)p;
     return l->executions ? (double)l->invocations / (double)l->executions : NAN;
-}
-
-static double scalar(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->accesses[HEDDLE_ACCESS_SCALAR];
-}
-
-static double vector(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->accesses[HEDDLE_ACCESS_VECTOR];
-}
-
-static double masked(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->accesses[HEDDLE_ACCESS_MASKED];
-}
-
-static double gather(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->accesses[HEDDLE_ACCESS_GATHER];
 }
 
 static double bytes(const CliProfile *p, const HeddleLine *l)
@@ -78,27 +42,34 @@ static double bytes(const CliProfile *p, const HeddleLine *l)
     return (double)n;
 }
 
-static double muladds(const CliProfile *p, const HeddleLine *l)
-{
-    (void)p;
-    return (double)l->stats.muladds;
-}
-
 static double operations(const CliProfile *p, const HeddleLine *l)
 {
     (void)p;
     return (double)(l->stats.flops + l->arithmetic);
 }
 
+#define FIELD(f)       NULL, offsetof(HeddleLine, f)
+#define ACCESSES(kind) FIELD(accesses) + (kind) * sizeof(uint64_t)
 const CliColumn profile_columns[] = {
-    { "percent", "time", percent, "%.1f %%" },     { "seconds", "of a run", seconds, "s" },
-    { "samples", "looks", samples, NULL },         { "executions", "runs", executions, NULL },
-    { "lanes", "lanes", lanes, "%.1f" },           { "scalar", "scalar", scalar, NULL },
-    { "vector", "vector", vector, NULL },          { "masked", "masked", masked, NULL },
-    { "gather", "gather", gather, NULL },          { "bytes", "bytes", bytes, NULL },
-    { "muladds", "multiply-adds", muladds, NULL }, { "operations", "operations", operations, NULL },
+    { "percent", "time", percent, 0, "%.1f %%" },
+    { "seconds", "of a run", seconds, 0, "s" },
+    { "samples", "looks", FIELD(samples), NULL },
+    { "executions", "runs", FIELD(executions), NULL },
+    { "lanes", "lanes", lanes, 0, "%.1f" },
+    { "scalar", "scalar", ACCESSES(HEDDLE_ACCESS_SCALAR), NULL },
+    { "vector", "vector", ACCESSES(HEDDLE_ACCESS_VECTOR), NULL },
+    { "masked", "masked", ACCESSES(HEDDLE_ACCESS_MASKED), NULL },
+    { "gather", "gather", ACCESSES(HEDDLE_ACCESS_GATHER), NULL },
+    { "bytes", "bytes", bytes, 0, NULL },
+    { "muladds", "multiply-adds", FIELD(stats.muladds), NULL },
+    { "operations", "operations", operations, 0, NULL },
 };
 const uint32_t profile_n_columns = sizeof profile_columns / sizeof *profile_columns;
+
+double profile_value(const CliColumn *c, const CliProfile *p, const HeddleLine *l)
+{
+    return c->value ? c->value(p, l) : (double)*(const uint64_t *)((const char *)l + c->field);
+}
 
 const char *profile_cell(CliCells *c, const CliColumn *column, double value)
 {
@@ -222,7 +193,9 @@ static void text_row(CliTable *t, const CliProfile *p, const HeddleLine *l, cons
     CliCells c = { 0 };
     const char *cells[16] = { 0 };
     for (uint32_t k = 0; k < profile_n_columns; k++)
-        cells[k] = l ? profile_cell(&c, &profile_columns[k], profile_columns[k].value(p, l)) : "";
+        cells[k] =
+            l ? profile_cell(&c, &profile_columns[k], profile_value(&profile_columns[k], p, l))
+              : "";
     table_row(t, cells[0], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9],
               cells[10], cells[11], number, text);
 }
@@ -290,7 +263,7 @@ static void put_line(CliJson *j, const CliProfile *p, const HeddleLine *l)
     json_text(j, "file", l->file);
     json_count(j, "line", l->line);
     for (uint32_t k = 0; k < profile_n_columns; k++)
-        json_real(j, profile_columns[k].name, profile_columns[k].value(p, l));
+        json_real(j, profile_columns[k].name, profile_value(&profile_columns[k], p, l));
     json_open(j, "remarks", '[');
     for (uint32_t i = 0; (r = profile_remark(p, l->file, l->line, i)) != NULL; i++) {
         json_open(j, NULL, '{');
@@ -329,22 +302,9 @@ static void put_profile(CliJson *j, const CliProfile *p)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median(double *t, uint32_t n)
 {
-    qsort(t, n, sizeof *t, ascending);
+    sort_times(t, n);
     return n ? t[n / 2] : NAN;
 }
 

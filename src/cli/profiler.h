@@ -49,10 +49,12 @@ typedef struct CliColumn {
     const char *name;                                             /* of programs' */
     const char *heading;                                          /* of people's */
     double (*value)(const CliProfile *p, const HeddleLine *line); /* NAN: not known */
+    size_t field;       /* where value is NULL: of HeddleLine, a count */
     const char *format; /* printf's; "s": of seconds; NULL: of a count */
 } CliColumn;
 extern const CliColumn profile_columns[];
 extern const uint32_t profile_n_columns;
+double profile_value(const CliColumn *c, const CliProfile *p, const HeddleLine *l);
 /* For people: "" of nothing. */
 const char *profile_cell(CliCells *c, const CliColumn *column, double value);
 

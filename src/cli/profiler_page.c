@@ -33,7 +33,7 @@ static void escaped(FILE *f, const char *before, const char *text, const char *b
 static void number(FILE *f, const CliProfile *p, const CliColumn *column, const HeddleLine *l)
 {
     CliCells c = { 0 };
-    double x = l ? column->value(p, l) : NAN;
+    double x = l ? profile_value(column, p, l) : NAN;
     if (isfinite(x))
         fprintf(f, "<td data-c=\"%s\" data-v=\"%.9g\">%s</td>", column->name, x,
                 profile_cell(&c, column, x));

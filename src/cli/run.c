@@ -338,13 +338,6 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* On a terminal, a line that stays where it is. */
 typedef struct Progress {
     double start, shown;
@@ -653,12 +646,6 @@ static HeddleResult run_once(CommandRun *r)
 
 enum { MIN_RUNS = 5, MAX_RUNS = 100000 };
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Operations of one dispatch, by a kernel that counts; zeros where the device has no counters. */
 static HeddleReport count_operations(CommandRun *r)
 {
@@ -690,7 +677,7 @@ static HeddleResult measure(CommandRun *r, HeddleKernel **kernels, uint32_t n_ke
         }
     }
     for (uint32_t k = 0; k < n_kernels; k++)
-        qsort(times + (size_t)k * MAX_RUNS, *n, sizeof *times, ascending);
+        sort_times(times + (size_t)k * MAX_RUNS, *n);
     return result;
 }
 

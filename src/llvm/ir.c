@@ -138,3 +138,15 @@ Val ir_binary(LLVMBuilderRef b, const char *name, Val x, Val y)
     Val args[2] = { x, y };
     return ir_intrinsic(b, name, &t, 1, args, 2);
 }
+
+Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, unsigned n)
+{
+    LLVMTypeRef types[IR_MAX_ASM];
+    for (unsigned k = 0; k < n; k++)
+        types[k] = LLVMTypeOf(args[k]);
+    LLVMTypeRef type = LLVMFunctionType(result, types, n, false);
+    Val call = LLVMGetInlineAsm(type, code->text, strlen(code->text), code->constraints,
+                                strlen(code->constraints), code->has_effects, false,
+                                LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(b, type, call, args, n, "");
+}

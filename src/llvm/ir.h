@@ -56,6 +56,15 @@ LLVMValueRef ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types
 LLVMValueRef ir_unary(LLVMBuilderRef b, const char *name, LLVMValueRef x);
 LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
 
+/* The target's assembly, with LLVM's constraints. */
+typedef struct IrAsm {
+    const char *text, *constraints;
+    bool has_effects;
+} IrAsm;
+enum { IR_MAX_ASM = 256 }; /* arguments */
+LLVMValueRef ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, LLVMValueRef *args,
+                    unsigned n);
+
 /* ---- LLVM 19 -------------------------------------------------------------------------------- */
 
 #if LLVM_VERSION_MAJOR < 20

@@ -195,22 +195,16 @@ static LV vector_inside(Emit *e, const EmitPointer *p)
     return threads_inside(e, p, 0, t->count * emit_scalar_bytes(e, t->element));
 }
 
-typedef struct Either {
-    LLVMBasicBlockRef edge, done;
-} Either;
-
-/* Inside: from here on without a test. Then open_next, twice. */
-static Either open_whole(Emit *e, LV inside)
+NvptxEither either_begin(Emit *e, LV inside)
 {
-    Either x = { emit_new_block(e, "edge"), emit_new_block(e, "accessed") };
+    NvptxEither x = { emit_new_block(e, "edge"), emit_new_block(e, "accessed") };
     LLVMBasicBlockRef whole = emit_new_block(e, "whole");
     LLVMBuildCondBr(e->b, inside, whole, x.edge);
     LLVMPositionBuilderAtEnd(e->b, whole);
     return x;
 }
 
-/* The block that ends here. */
-static LLVMBasicBlockRef open_next(Emit *e, const Either *x, LLVMBasicBlockRef next)
+LLVMBasicBlockRef either_next(Emit *e, const NvptxEither *x, LLVMBasicBlockRef next)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, x->done);
@@ -223,12 +217,12 @@ static void load_vector(Emit *e, const EmitPointer *p, LV inside, LV *leaves)
     EmitPointer free = *p;
     LLVMBasicBlockRef from[2];
     LV whole[4], edge[4];
-    Either x = open_whole(e, inside);
+    NvptxEither x = either_begin(e, inside);
     free.limit = NULL;
     each_part(e, &free, &p->at, 0, whole, load_part);
-    from[0] = open_next(e, &x, x.edge);
+    from[0] = either_next(e, &x, x.edge);
     each_part(e, p, &p->at, 0, edge, load_part);
-    from[1] = open_next(e, &x, x.done);
+    from[1] = either_next(e, &x, x.done);
     for (uint32_t k = 0; k < p->at.type->count; k++) {
         LV values[2] = { whole[k], edge[k] };
         leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(whole[k]), "");
@@ -255,12 +249,12 @@ static void store_now(Emit *e, const EmitPointer *p, LV *leaves)
         return;
     }
     EmitPointer free = *p;
-    Either x = open_whole(e, inside);
+    NvptxEither x = either_begin(e, inside);
     free.limit = NULL;
     each_part(e, &free, &p->at, 0, leaves, store_part);
-    open_next(e, &x, x.edge);
+    either_next(e, &x, x.edge);
     each_part(e, p, &p->at, 0, leaves, store_part);
-    open_next(e, &x, x.done);
+    either_next(e, &x, x.done);
 }
 
 /* ---- stores to workgroup memory, put off ----------------------------------------------------- */

@@ -23,12 +23,8 @@ LV threads_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of
 LV threads_register(Emit *e, const char *name); /* a special register: "tid.x"; i32 */
 /* A call of an intrinsic that is not overloaded, of that type, declared here where need be. */
 LV threads_call(Emit *e, const char *name, LT result, LV *args, unsigned n);
-/* PTX that a whole warp runs together, with LLVM's constraints. */
-typedef struct NvptxAsm {
-    const char *text, *constraints;
-    bool has_effects;
-} NvptxAsm;
-LV threads_asm(Emit *e, const NvptxAsm *code, LT result, LV *args, unsigned n);
+/* PTX that a whole warp runs together. */
+LV threads_asm(Emit *e, const IrAsm *code, LT result, LV *args, unsigned n);
 
 /* builtin.c */
 bool threads_builtin(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *affine, uint32_t n);
@@ -56,6 +52,15 @@ void threads_copy_sized(Emit *e, const SpvInst *i);
 LV threads_narrowed(Emit *e, const EmitPointer *p, LV address);
 /* i1: whether [byte, byte + size) is inside; NULL: no need to ask. */
 LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
+
+/* access.c: two ways of an access, without tests where all of it is inside (which comes first) and
+ * with them. either_next ends the one and goes on with the other, then behind both; it returns the
+ * block that ended. */
+typedef struct NvptxEither {
+    LLVMBasicBlockRef edge, done;
+} NvptxEither;
+NvptxEither either_begin(Emit *e, LV inside);
+LLVMBasicBlockRef either_next(Emit *e, const NvptxEither *x, LLVMBasicBlockRef next);
 
 /* flow.c */
 bool threads_plan(Emit *e);

@@ -170,7 +170,7 @@ static void from_words(Emit *e, const LV *words, uint32_t n, LT element, LV *lea
 /* An 8 x 8 matrix of 16 bits over the warp, transposed. */
 static LV turn(Emit *e, LV word)
 {
-    static const NvptxAsm code = { "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", false };
+    static const IrAsm code = { "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", false };
     return threads_asm(e, &code, e->i32, &word, 1);
 }
 
@@ -485,16 +485,11 @@ static void store_by_lines(Emit *e, const Access *x, const LV *leaf)
         store_lines(e, x, base, leaf);
         return;
     }
-    LLVMBasicBlockRef fast_bb = emit_new_block(e, "whole"), slow_bb = emit_new_block(e, "edge"),
-                      done = emit_new_block(e, "stored");
-    LLVMBuildCondBr(e->b, plain, fast_bb, slow_bb);
-    LLVMPositionBuilderAtEnd(e->b, slow_bb);
-    store_elements(e, x, false, leaf);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, fast_bb);
+    NvptxEither way = either_begin(e, plain);
     store_lines(e, x, base, leaf);
-    LLVMBuildBr(e->b, done);
-    LLVMPositionBuilderAtEnd(e->b, done);
+    either_next(e, &way, way.edge);
+    store_elements(e, x, false, leaf);
+    either_next(e, &way, way.done);
 }
 
 /* ---- loads, put off -------------------------------------------------------------------------- */
@@ -524,7 +519,8 @@ void threads_load_matrices(Emit *e)
     struct NvptxMatrices *m = threads_of(e)->matrices;
     uint32_t n = m->n_loads;
     LV fast[MOST_LOADS][HELD], slow[MOST_LOADS][HELD], base[MOST_LOADS], plain = NULL;
-    LLVMBasicBlockRef from[2], done = NULL;
+    LLVMBasicBlockRef from[2];
+    NvptxEither way;
     m->n_loads = 0;
     for (uint32_t k = 0; k < n; k++) {
         const Access *x = &m->loads[k];
@@ -532,23 +528,15 @@ void threads_load_matrices(Emit *e)
         LV one = is_plain(e, x, base[k]);
         plain = plain && one ? LLVMBuildAnd(e->b, plain, one, "") : one ? one : plain;
     }
-    if (plain) {
-        done = emit_new_block(e, "loaded");
-        LLVMBasicBlockRef edge = emit_new_block(e, "edge"), whole = emit_new_block(e, "whole");
-        LLVMBuildCondBr(e->b, plain, whole, edge);
-        LLVMPositionBuilderAtEnd(e->b, edge);
-        for (uint32_t k = 0; k < n; k++)
-            load_elements(e, &m->loads[k], false, slow[k]);
-        from[1] = LLVMGetInsertBlock(e->b);
-        LLVMBuildBr(e->b, done);
-        LLVMPositionBuilderAtEnd(e->b, whole);
-    }
+    if (plain)
+        way = either_begin(e, plain);
     for (uint32_t k = 0; k < n; k++)
         load_lines(e, &m->loads[k], base[k], fast[k]);
     if (plain) {
-        from[0] = LLVMGetInsertBlock(e->b);
-        LLVMBuildBr(e->b, done);
-        LLVMPositionBuilderAtEnd(e->b, done);
+        from[0] = either_next(e, &way, way.edge);
+        for (uint32_t k = 0; k < n; k++)
+            load_elements(e, &m->loads[k], false, slow[k]);
+        from[1] = either_next(e, &way, way.done);
     }
     for (uint32_t k = 0; plain && k < n; k++)
         for (uint32_t j = 0; j < m->loads[k].lines * m->loads[k].each; j++) {

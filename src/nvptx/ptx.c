@@ -194,11 +194,8 @@ static bool run_passes(Making *m)
  * it, which for -32768 is another number. It does not see through a product. */
 static LV negative16(LLVMBuilderRef b, LV x)
 {
-    LT type = LLVMTypeOf(x), fn = LLVMFunctionType(type, &type, 1, false);
-    char text[] = "mul.lo.s16 $0, $1, -1;", constraints[] = "=h,h";
-    LV code = LLVMGetInlineAsm(fn, text, strlen(text), constraints, strlen(constraints), false,
-                               false, LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(b, fn, code, &x, 1, "");
+    static const IrAsm code = { "mul.lo.s16 $0, $1, -1;", "=h,h", false };
+    return ir_asm(b, &code, LLVMTypeOf(x), &x, 1);
 }
 
 static void repair_negative(LLVMBuilderRef b, LV i)

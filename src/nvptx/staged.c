@@ -83,7 +83,7 @@ static LV equal(const Stager *s, LV x, LV y) { return LLVMBuildICmp(s->e->b, LLV
 static LV call_asm(const Stager *s, const char *text, const char *constraints, LT result, LV *args,
                    unsigned n)
 {
-    NvptxAsm code = { text, constraints, .has_effects = true };
+    IrAsm code = { text, constraints, .has_effects = true };
     return threads_asm(s->e, &code, result, args, n);
 }
 

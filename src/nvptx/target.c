@@ -30,16 +30,9 @@ LV threads_register(Emit *e, const char *name)
     return threads_call(e, full, e->i32, NULL, 0);
 }
 
-LV threads_asm(Emit *e, const NvptxAsm *code, LT result, LV *args, unsigned n)
+LV threads_asm(Emit *e, const IrAsm *code, LT result, LV *args, unsigned n)
 {
-    LT *types = NEW_ARRAY(e->arena, LT, n);
-    for (unsigned k = 0; k < n; k++)
-        types[k] = LLVMTypeOf(args[k]);
-    LT type = LLVMFunctionType(result, types, n, 0);
-    LV asm_ = LLVMGetInlineAsm(type, code->text, strlen(code->text), code->constraints,
-                               strlen(code->constraints), code->has_effects, false,
-                               LLVMInlineAsmDialectATT, false);
-    LV call = LLVMBuildCall2(e->b, type, asm_, args, n, "");
+    LV call = ir_asm(e->b, code, result, args, n);
     unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
     LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
                              LLVMCreateEnumAttribute(e->cx, convergent, 0));

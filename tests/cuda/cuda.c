@@ -6,15 +6,11 @@
  * nothing.
  */
 #include "base/base.h"
+#include "../wrap.h"
 
-#include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-HeddleResult __real_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
-                                      HeddleLog *log);
-HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
-                                      HeddleLog *log);
 HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
                                       HeddleLog *log)
 {
@@ -37,12 +33,6 @@ HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, Heddle
 }
 
 #ifdef HEDDLE_TEST_EXACT
-HeddleResult __real_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
-                                      const HeddleKernelOptions *options, HeddleKernel **out,
-                                      HeddleLog *log);
-HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
-                                      const HeddleKernelOptions *options, HeddleKernel **out,
-                                      HeddleLog *log);
 HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                       const HeddleKernelOptions *options, HeddleKernel **out,
                                       HeddleLog *log)

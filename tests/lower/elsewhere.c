@@ -8,17 +8,12 @@
  * then the device has all of the family, and it is the layer that lowers.
  */
 #include "base/base.h"
+#include "../wrap.h"
 
 #include <dlfcn.h>
-#include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-HeddleResult __real_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
-                                      HeddleLog *log);
-HeddleResult __wrap_heddle_device_new(const HeddleDeviceOptions *options, HeddleDevice **out,
-                                      HeddleLog *log);
 
 __attribute__((constructor)) static void choose_driver(void)
 {

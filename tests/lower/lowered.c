@@ -6,18 +6,11 @@
  * both devices. Every module is shown to spirv-val once.
  */
 #include "base/base.h"
+#include "../wrap.h"
 
-#include <heddle/heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-HeddleResult __real_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
-                                      const HeddleKernelOptions *options, HeddleKernel **out,
-                                      HeddleLog *log);
-HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
-                                      const HeddleKernelOptions *options, HeddleKernel **out,
-                                      HeddleLog *log);
 
 enum { MOST_SEEN = 4096 };
 static uint64_t seen[MOST_SEEN];

@@ -6,10 +6,8 @@
 
 LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint)
 {
-    LLVMTypeRef of = LLVMTypeOf(v), type = LLVMFunctionType(of, &of, 1, false);
-    LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraint, strlen(constraint), false,
-                                            false, LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(g->b, type, nothing, &v, 1, "");
+    IrAsm nothing = { "", constraint, false };
+    return ir_asm(g->b, &nothing, LLVMTypeOf(v), &v, 1);
 }
 
 GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n)

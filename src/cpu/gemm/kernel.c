@@ -165,10 +165,8 @@ static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
  * spill them. */
 static void keep_apart(GemmGen *g)
 {
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->cx), NULL, 0, false);
-    LLVMValueRef nothing =
-        LLVMGetInlineAsm(type, "", 0, "~{memory}", 10, true, false, LLVMInlineAsmDialectATT, false);
-    LLVMBuildCall2(g->b, type, nothing, NULL, 0, "");
+    static const IrAsm nothing = { "", "~{memory}", true };
+    ir_asm(g->b, &nothing, LLVMVoidTypeInContext(g->cx), NULL, 0);
 }
 
 /* Units of k an iteration; one of short kernels, whose compile time more are not worth. */

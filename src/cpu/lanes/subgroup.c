@@ -529,13 +529,12 @@ static void broadcast(Emit *e, const SpvInst *i)
 static LV another_mask(Emit *e, LV mask)
 {
     LT word = LLVMIntTypeInContext(e->cx, MIN(e->W, 32));
-    LT type = LLVMFunctionType(word, &word, 1, 0);
-    LV copy = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+    static const IrAsm copy = { "", "=r,0", false };
     LT words = LLVMVectorType(word, MAX(e->W / 32, 1));
     LV v = LLVMBuildBitCast(e->b, mask, words, "");
     for (uint32_t k = 0; k < LLVMGetVectorSize(words); k++) {
         LV bits = LLVMBuildExtractElement(e->b, v, ir_int(e->i32, k), "");
-        bits = LLVMBuildCall2(e->b, type, copy, &bits, 1, "");
+        bits = ir_asm(e->b, &copy, word, &bits, 1);
         v = LLVMBuildInsertElement(e->b, v, bits, ir_int(e->i32, k), "");
     }
     return LLVMBuildBitCast(e->b, v, LLVMTypeOf(mask), "");
