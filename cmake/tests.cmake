@@ -163,6 +163,8 @@ add_test(NAME style COMMAND Python3::Interpreter tools/check-style.py
     --compiler "${CMAKE_C_COMPILER}" --llvm "${HEDDLE_LLVM_CONFIG}"
     --headers "${HEDDLE_TOOLCHAIN}/usr/include"
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+add_test(NAME messages COMMAND Python3::Interpreter tests/messages.py
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 add_test(NAME opencl_diagnostics COMMAND Python3::Interpreter tests/opencl/diagnostics.py
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 if(TARGET heddle_cli)

@@ -199,7 +199,7 @@ static HeddleResult compile_for_reference(DeviceBase *d, const DeviceCompile *ho
     k->specs = how->specs;
     k->n_specs = how->n_specs;
     k->arguments = how->arguments;
-    k->check = (how->check ? REF_CHECK_ALL : REF_CHECK_NONE) |
+    k->check = (how->check ? REF_CHECK_ALL | REF_CHECK_FINITE : REF_CHECK_NONE) |
                (how->check_portability ? REF_CHECK_PORTABILITY : REF_CHECK_NONE);
     choose_sizes(k, how);
     if (how->emit == HEDDLE_EMIT_SPIRV)

@@ -95,9 +95,13 @@ static bool find_sizes(RMachine *m)
 
 /* ---- arguments of OpenCL kernels ------------------------------------------------------------- */
 
-static Ref buffer_argument(RMachine *m, const RefArg *a, bool local)
+static Ref buffer_argument(RMachine *m, const SpvInst *parameter, uint32_t number)
 {
-    RObject o = { .shared = true, .writable = true, .size = a->size };
+    const RefArg *a = &m->d->args[number];
+    bool local = a->kind == REF_ARG_LOCAL;
+    RObject o = {
+        .shared = true, .writable = true, .size = a->size, .variable = parameter->id
+    };
     Ref r = constant_alloc(m, 2);
     o.storage = local ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
     if (local) {
@@ -108,6 +112,7 @@ static Ref buffer_argument(RMachine *m, const RefArg *a, bool local)
         o.size = a->base ? a->size : 0;
     }
     o.va = (uint64_t)(uintptr_t)o.data;
+    o.binding = number;
     vec_push(m->arena, &m->objects, o);
     m->cv[r & 0x7fffffff] = o.va;
     m->cv[(r & 0x7fffffff) + 1] = m->objects.len - 1;
@@ -169,7 +174,8 @@ static bool bind_arguments(RMachine *m)
             return false;
         }
         if (pointer) {
-            m->args[n++] = buffer_argument(m, a, a->kind == REF_ARG_LOCAL);
+            m->args[n] = buffer_argument(m, i, n);
+            n++;
             continue;
         }
         Ref r = m->args[n++] = constant_alloc(m, t->leaves);

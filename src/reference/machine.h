@@ -183,6 +183,9 @@ void mem_initialize(const RType *t, RLeaves from, uint8_t *data, uint8_t *undef)
 /* What a pointer's type points to; NULL after refusing where it is none. */
 const RType *pointer_to(RMachine *m, const RInst *i, const RType *pointer);
 
+/* Which index was outside its array on the way to what `i` accesses, for a message. */
+const char *pointer_stray(RMachine *m, const RInv *v, const RInst *i);
+
 /* ---- variables.c ----------------------------------------------------------------------------- */
 
 bool mem_bind(RMachine *m); /* variables of module scope to objects */
@@ -271,6 +274,7 @@ struct RInst {
     bool whole;          /* collectives: every invocation of the scope must take part */
     bool rtz;            /* results are rounded towards zero */
     const struct RControls *controls; /* controls.c's, where it stands around the handler */
+    const struct RFinite *finite;     /* finite.c's, likewise */
     uint32_t part;                    /* composites: first leaf of the part */
     uint32_t number;                  /* place in the code */
 };
@@ -581,6 +585,11 @@ void endless_found(RMachine *m, const RInv *v, const char *why);
 
 void controls_prepare(RMachine *m, RInst *i); /* once the handler is known */
 uint64_t controls_flush(const RMachine *m, RFmt f, uint64_t x);
+
+/* ---- finite.c -------------------------------------------------------------------------------- */
+
+void finite_prepare(RMachine *m, RInst *i); /* behind controls_prepare */
+
 /* group.c: the one of a subgroup's that is there, or NULL */
 RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane);
 

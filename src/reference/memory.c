@@ -20,6 +20,11 @@ void mem_write(uint8_t *p, uint32_t size, uint64_t x) { memcpy(p, &x, size); }
 
 static const char *describe_object(RMachine *m, const RObject *o)
 {
+    const SpvInst *def = o->variable ? spv_def(m->module, o->variable) : NULL;
+    if (def && def->op == SpvOpFunctionParameter)
+        return arena_printf(m->arena, "%s'%s' (argument %u)",
+                            o->storage == SpvStorageClassWorkgroup ? "" : "buffer ",
+                            name_of(m, o->variable), o->binding);
     if (o->variable && o->storage != SpvStorageClassWorkgroup &&
         o->storage != SpvStorageClassPushConstant)
         return arena_printf(m->arena, "%s '%s' (set %u, binding %u)",
@@ -99,7 +104,8 @@ bool mem_access(RMachine *m, RInv *v, const RInst *i, const RRequest *request, R
 {
     RRequest r = *request;
     if (r.at.prov & PTR_STRAY) {
-        found(m, v, i, REF_OUT_OF_BOUNDS, "an index on the way here was outside its array");
+        if (!found_again(m, i, REF_OUT_OF_BOUNDS))
+            found(m, v, i, REF_OUT_OF_BOUNDS, "%s", pointer_stray(m, v, i));
         return false;
     }
     r.at.prov = mem_provenance(m, v, r.at);

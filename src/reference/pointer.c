@@ -88,6 +88,41 @@ static RStep step_access_chain(RMachine *m, RInv *v, const RInst *i)
     return STEP_NEXT;
 }
 
+/* The decoded access chain that made the instruction's pointer; NULL where something else did. */
+static const RInst *chain_of(const RMachine *m, const RInst *i)
+{
+    const SpvInst *def = spv_n_operands(i->src) ? spv_def(m->module, spv_operand(i->src, 0)) : NULL;
+    for (uint32_t k = i->number; def && k-- > 0;)
+        if (m->code.data[k].src == def)
+            return m->code.data[k].run == step_access_chain ? &m->code.data[k] : NULL;
+    return NULL;
+}
+
+/* What chains, one of another, begin at. */
+static SpvId root_of(const RMachine *m, const RInst *chain)
+{
+    SpvId root = spv_operand(chain->src, 0);
+    while ((chain = chain_of(m, chain)))
+        root = spv_operand(chain->src, 0);
+    return root;
+}
+
+const char *pointer_stray(RMachine *m, const RInv *v, const RInst *i)
+{
+    for (const RInst *at = chain_of(m, i); at; at = chain_of(m, at)) {
+        const Chain *c = at->aux;
+        for (uint32_t k = 0; k < c->n; k++) {
+            const Link *l = &c->links[k];
+            uint64_t x = l->kind == LINK_OFFSET ? 0 : (uint64_t)sext(*leaf(v, l->index), l->bits);
+            if (l->kind != LINK_OFFSET && l->count && x >= l->count)
+                return arena_printf(m->arena,
+                                    "index %lld of '%s' is outside its array, which has %u",
+                                    (long long)x, name_of(m, root_of(m, at)), l->count);
+        }
+    }
+    return "an index on the way here was outside its array";
+}
+
 /* One index: appends its link, returns what it leads to. */
 static const RType *link_index(RMachine *m, RInst *i, const RType *t, SpvId id, uint32_t storage,
                                Link *l)

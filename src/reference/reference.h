@@ -57,6 +57,7 @@ typedef enum RefFindingKind {
     REF_STOPPED,     /* from outside: RefDispatch.stop */
     REF_UNSUPPORTED, /* instruction this device does not know */
     REF_PORTABILITY, /* result depends on element ownership or subgroup size */
+    REF_NOT_FINITE,  /* a NaN or an infinity where no operand is one: a warning */
     REF_N_FINDINGS
 } RefFindingKind;
 enum {
@@ -69,7 +70,8 @@ enum {
     REF_CHECK_ALIGNMENT = 1 << REF_MISALIGNED,
     REF_CHECK_RANGE = 1 << REF_RANGE,
     REF_CHECK_PORTABILITY = 1 << REF_PORTABILITY, /* several runs; see ref_dispatch */
-    REF_CHECK_ALL = (1 << REF_PORTABILITY) - 1,   /* all but portability */
+    REF_CHECK_ALL = (1 << REF_PORTABILITY) - 1,   /* all mistakes but portability */
+    REF_CHECK_FINITE = 1 << REF_NOT_FINITE,
 };
 
 /* Who owns element x (row-major linear) of an M x N matrix held by W invocations: lane l's element

@@ -22,6 +22,7 @@ static const char *const names[REF_N_FINDINGS] = {
     [REF_STOPPED] = "stopped",
     [REF_UNSUPPORTED] = "unsupported",
     [REF_PORTABILITY] = "portability",
+    [REF_NOT_FINITE] = "not-finite",
 };
 
 const char *ref_finding_name(RefFindingKind kind)
@@ -38,7 +39,12 @@ const char *name_of(RMachine *m, SpvId id)
         const RType *p = m->types[def->type];
         n = p && p->kind == SPV_POINTER ? spv_name(m->module, p->pointee) : NULL;
     }
-    return n && *n ? n : arena_printf(m->arena, "%%%u", id);
+    if (!n || !*n)
+        return arena_printf(m->arena, "%%%u", id);
+    /* Of OpenCL's workgroup memory the variable's own name, behind the kernel's. */
+    const char *kernel = m->entry.name;
+    size_t length = kernel ? strlen(kernel) : 0;
+    return length && !strncmp(n, kernel, length) && n[length] == '.' ? n + length + 1 : n;
 }
 
 static void report(RMachine *m, const RFinding *f)
@@ -50,8 +56,9 @@ static void report(RMachine *m, const RFinding *f)
         snprintf(where, sizeof(where), "%s in workgroup (%u, %u, %u), invocation (%u, %u, %u)",
                  f->count > 1 ? times : ";", f->group[0], f->group[1], f->group[2], f->local[0],
                  f->local[1], f->local[2]);
-    spv_error(m->module, f->inst, m->sink, names[f->kind], "%s%s", f->message,
-              f->no_place ? times : where);
+    DiagLoc loc = spv_loc(m->arena, m->module, f->inst);
+    diag(m->sink, f->kind == REF_NOT_FINITE ? DIAG_WARNING : DIAG_ERROR, &loc, names[f->kind], "%s%s", f->message,
+         f->no_place ? times : where);
 }
 
 /* What has been reported already, now that all of them are counted. */

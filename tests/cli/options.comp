@@ -19,6 +19,21 @@
 // RUN: status 2 %heddle run 2>&1 | %filecheck %s --check-prefix=NONE
 // RUN: status 1 %heddle run %s --subgroup-size 24 2>&1 | %filecheck %s --check-prefix=WIDTH
 // RUN: status 1 %heddle run %s --device cpu --check 2>&1 | %filecheck %s --check-prefix=CHECKS
+// RUN: status 2 %heddle run %s --rotate-as scf 2>&1 | %filecheck %s --check-prefix=ROTATE
+// RUN: status 2 %heddle run %s --language fortran 2>&1 | %filecheck %s --check-prefix=LANGUAGE
+// RUN: status 2 %heddle run %s -D =1 2>&1 | %filecheck %s --check-prefix=DEFINE
+// RUN: status 2 %heddle run %s --stats=1 2>&1 | %filecheck %s --check-prefix=FLAG
+// RUN: status 2 %heddle run %s --qqqqqqqq 2>&1 | %filecheck %s --check-prefix=FAR
+// RUN: status 2 %heddle qqqqqqqq 2>&1 | %filecheck %s --check-prefix=NOWHERE
+// RUN: python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' %heddle compile %s --emit spirv \
+// RUN:   | %filecheck %s --check-prefix=TERMINAL
+// ROTATE: error: --rotate-as takes spirv or gpu, not 'scf'
+// LANGUAGE: error: --language takes glsl, spirv, asm, opencl or mlir, not 'fortran'
+// DEFINE: error: -D takes NAME or NAME=VALUE
+// FLAG: error: --stats takes no value
+// FAR: error: unknown option --qqqqqqqq; see `heddle help`
+// NOWHERE: error: unknown command qqqqqqqq; `heddle help` lists them
+// TERMINAL: this form is binary: name a file with -o
 // USAGE: usage: heddle COMMAND
 // USAGE: bench {{ *}}run for a while
 // HELP: usage: heddle run KERNEL [options]
@@ -34,7 +49,7 @@
 // ORDINAL: heddle: error: --device takes cpu, reference, vulkan or cuda, not 'cpu:x'
 // SECOND: error: there is no cpu device with ordinal 1: this machine has 1
 // GLOBAL: heddle: error: --global: 33 is no multiple of 32, the workgroup's size in x
-// EMIT: heddle: error: --emit takes {{.*}}, not 'wasm'
+// EMIT: heddle: error: --emit takes spirv, asm, passes, {{.*}} or ast, not 'wasm'
 // NONE: heddle: error: usage: heddle run KERNEL [options]
 // WIDTH: heddle: error: the cpu device has no subgroups of 24
 // CHECKS: heddle: error: only the reference device can check a kernel

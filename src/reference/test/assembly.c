@@ -61,6 +61,35 @@ TEST(loop_without_merge)
         CHECK_EQ_U64(out[i], want[i]);
 }
 
+/* What is found where the body is run, the branches of which meet in %m. */
+static bool draws(const char *body, RefFindingKind kind, const char *part)
+{
+    Kernel k;
+    char text[8192];
+    uint32_t out[8] = { 0 };
+    snprintf(text, sizeof(text), "%s%s%s", shader, body, tail);
+    if (!kernel_assemble(&k, text))
+        return false;
+    kernel_bind(&k, 0, out, 32);
+    k.d.check = REF_CHECK_ALL;
+    kernel_run(&k);
+    bool found = kernel_found(&k, kind) && strstr(k.text, part);
+    kernel_free(&k);
+    return found;
+}
+
+TEST(promises_that_are_broken)
+{
+    CHECK(draws("%lane = OpLoad %u32 %id\n%odd = OpIEqual %bool %lane %c5\n"
+                "OpSelectionMerge %m None\nOpBranchConditional %odd %never %m\n"
+                "%never = OpLabel\nOpUnreachable\n"
+                "%m = OpLabel\n%r = OpCopyObject %u32 %lane\n",
+                REF_UNDEFINED, "OpUnreachable was reached"));
+    CHECK(draws("%lane = OpLoad %u32 %id\n%less = OpULessThan %bool %lane %c5\n"
+                "OpAssumeTrueKHR %less\n%r = OpCopyObject %u32 %lane\n",
+                REF_RANGE, "an assumption does not hold"));
+}
+
 TEST(switch_on_64_bits)
 {
     uint32_t out[8] = { 0 };

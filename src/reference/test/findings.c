@@ -44,8 +44,9 @@ static void expect(int line, const char *body, uint32_t groups, RefFindingKind k
                    const char *part)
 {
     char text[2048];
-    uint32_t check =
-        kind == REF_PORTABILITY ? (uint32_t)REF_CHECK_PORTABILITY : (uint32_t)REF_CHECK_ALL;
+    uint32_t check = kind == REF_PORTABILITY  ? (uint32_t)REF_CHECK_PORTABILITY
+                     : kind == REF_NOT_FINITE ? (uint32_t)REF_CHECK_ALL | REF_CHECK_FINITE
+                                              : (uint32_t)REF_CHECK_ALL;
     uint32_t found = find(body, groups, check, text, sizeof(text));
     if (found == UINT32_MAX)
         return;
@@ -62,10 +63,12 @@ TEST(out_of_bounds)
 {
     DRAWS(REF_OUT_OF_BOUNDS, "which has 1024", 5, "void main() { o[G] = 1; }");
     CLEAN(4, "void main() { o[G] = 1; }");
-    DRAWS(REF_OUT_OF_BOUNDS, "outside its array", 1,
+    DRAWS(REF_OUT_OF_BOUNDS, "of 'a' is outside its array, which has 4", 1,
           "void main() { uint a[4] = uint[4](1, 2, 3, 4); o[I] = a[I / 8]; }");
+    DRAWS(REF_OUT_OF_BOUNDS, "index 3 of 's' is outside its array, which has 3", 1,
+          "struct S { uint n, a[3]; };\nshared S s[64];\nvoid main() { s[I].a[p] = I; }");
     CLEAN(1, "void main() { uint a[4] = uint[4](1, 2, 3, 4); o[I] = a[I / 16]; }");
-    DRAWS(REF_OUT_OF_BOUNDS, "outside its array", 1,
+    DRAWS(REF_OUT_OF_BOUNDS, "index 63 of 's' is outside its array, which has 63", 1,
           "shared uint s[63];\nvoid main() { s[I] = I; }");
     DRAWS(REF_OUT_OF_BOUNDS, "of 4 bytes", 1,
           "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, 800, 32, "
@@ -154,7 +157,7 @@ TEST(divergence)
           "void main() { controlBarrierArrive(); if (I > 50) return; controlBarrierWait(); }");
     CLEAN(1, "void main() { for (int k = 0; k < 2; k++) { controlBarrierArrive();\n"
              "controlBarrierWait(); } o[I] = 1; }");
-    DRAWS(REF_DEADLOCK, "deadlock", 1,
+    DRAWS(REF_DEADLOCK, "of 64 invocations wait here, others at", 1,
           "void main() { if (I > 50) { barrier(); o[I] = 2; } else { barrier(); o[I] = 1; } }");
 }
 
@@ -167,6 +170,9 @@ TEST(uniform_operands)
           "void main() { MAT m = MAT(1.0); if (gl_SubgroupID == 0) coopMatStore(m, f, I / 31, 16, "
           "0); }");
     CLEAN(1, "void main() { MAT m = MAT(1.0); coopMatStore(m, f, 256 * gl_SubgroupID, 16, 0); }");
+    DRAWS(REF_NOT_UNIFORM, "the invocation to broadcast from differs", 1,
+          "void main() { o[I] = subgroupBroadcast(I, I / 60 & 1u); }");
+    CLEAN(1, "void main() { o[I] = subgroupBroadcast(I, p); }");
 }
 
 TEST(misalignment)
@@ -203,10 +209,38 @@ TEST(ranges)
     CLEAN(1, "void main() { o[I] = 7u / (p - 2); }");
     DRAWS(REF_RANGE, "does not fit", 1, "void main() { o[I] = uint(float(p) * -1e9); }");
     CLEAN(1, "void main() { o[I] = uint(float(p) * 1e9); }");
-    DRAWS(REF_RANGE, "bit field", 1, "void main() { o[I] = bitfieldExtract(p, 30, int(p)); }");
+    DRAWS(REF_RANGE, "a bit field of 3 bits at 30 in 32 bits", 1,
+          "void main() { o[I] = bitfieldExtract(p, 30, int(p)); }");
     DRAWS(REF_RANGE, "bits 7 and up, 4 of them, of a number of 8", 1,
           "void main() { f[I] = float(bitcastExtractfe2m1EXT(uint8_t(I), p + 4)); }");
     CLEAN(1, "void main() { f[I] = float(bitcastExtractfe2m1EXT(uint8_t(I), p + 1)); }");
+}
+
+/* Where it arises, not where it goes. */
+TEST(not_finite)
+{
+#define FINITE(body) expect(__LINE__, body, 1, REF_NOT_FINITE, NULL)
+    DRAWS(REF_NOT_FINITE, "OpFDiv makes infinity of 1 and 0", 1,
+          "void main() { f[I] = 2.0 + 1.0 / float(p - 3); }");
+    DRAWS(REF_NOT_FINITE, "Sqrt makes NaN of -1", 1,
+          "void main() { f[I] = 2.0 * sqrt(float(p) - 4.0); }");
+    DRAWS(REF_NOT_FINITE, "Log makes -infinity of 0", 1, "void main() { f[I] = log(f[I]); }");
+    DRAWS(REF_NOT_FINITE, "OpFConvert makes infinity of 70000", 1,
+          "void main() { f[I] = float(float16_t(f[I] + 70000.0)); }");
+    DRAWS(REF_NOT_FINITE, "OpVectorTimesScalar makes infinity of 2e+38 and 3", 1,
+          "void main() { f[I] = (vec3(1, 1, 2e38) * float(p)).z; }");
+    DRAWS(REF_NOT_FINITE, "OpDot makes infinity", 1,
+          "void main() { f[I] = dot(vec2(2e38, p), vec2(p, 1)); }");
+    DRAWS(REF_NOT_FINITE, "OpGroupNonUniformFAdd makes infinity of finite values", 1,
+          "void main() { f[I] = subgroupAdd(1e37 * float(p)); }");
+    DRAWS(REF_NOT_FINITE, "OpCooperativeMatrixMulAddKHR makes infinity of finite matrices", 1,
+          "#define M(use) coopmat<float, gl_ScopeSubgroup, 16, 16, use>\n"
+          "void main() { MAT c = coopMatMulAdd(M(gl_MatrixUseA)(1e38), M(gl_MatrixUseB)(float(p)), "
+          "MAT(0.0));\n coopMatStore(c, f, 256 * gl_SubgroupID, 16, 0); }");
+    FINITE("void main() { f[I] = uintBitsToFloat(0x7f800000u) - float(p); }");
+    FINITE("void main() { f[I] = exp(f[I] - uintBitsToFloat(0x7f800000u)); }");
+    FINITE("void main() { f[I] = isinf(intBitsToFloat(0x7f800000) * p) ? 1e38 * float(p) : 0; }");
+#undef FINITE
 }
 
 TEST(endless)
@@ -303,6 +337,18 @@ TEST(tensors)
     DRAWS(REF_OUT_OF_BOUNDS, "outside dimension 1, which has 32, and the clamp mode is Undefined",
           1, ONE_SUBGROUP "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
     CLEAN(1, CLAMPED "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
+    DRAWS(REF_RANGE, "is mirrored in dimension 0, which has 1: a remainder by 0", 1,
+          "void main() { if (gl_SubgroupID != 0) return; MAT m;\n"
+          "  tensorLayoutNV<2, 4> t = setTensorLayoutDimensionNV(createTensorLayoutNV(2, 4), 1, 32);\n"
+          "  coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
+    CLEAN(1, "void main() { if (gl_SubgroupID != 0) return; MAT m;\n"
+             "  tensorLayoutNV<2, 4> t = setTensorLayoutDimensionNV(createTensorLayoutNV(2, 4), 2, 32);\n"
+             "  coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
+    DRAWS(REF_RACE, "elements (0, 0) and (8, 0) of the matrix go to one element of the tensor", 1,
+          ONE_SUBGROUP "coopMatStoreTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 8, 8, 16)); }");
+    DRAWS(REF_RACE, "of the matrix go to one element of the tensor", 1,
+          ONE_SUBGROUP "t = setTensorLayoutStrideNV(t, 32, 0);\n"
+                       "coopMatStoreTensorNV(m, f, 0, " SLICE "); }");
     DRAWS(REF_RACE, "blocks of 4 in dimension 1", 1,
           ONE_SUBGROUP "t = setTensorLayoutBlockSizeNV(t, 1, 4);\n"
                        "coopMatStoreTensorNV(m, f, 0, " SLICE "); }");
