@@ -525,8 +525,9 @@ typedef struct HeddleKernelOptions {
     /* Not so even on HEDDLE_DEVICE_CUDA, where shaders are `robust` unless this is set: there, one
      * access outside all memory ends every later use of the GPU by the process. */
     bool no_robust;
-    /* With the source's lines, for debuggers and profilers, and for what is said of faults; so is
-     * every kernel where HEDDLE_DEBUG=1 is in the environment (docs/DEBUGGING.md). */
+    /* With the source's lines, for debuggers and profilers, and for what is said of faults, and on
+     * HEDDLE_DEVICE_CPU with no_optimisation also its variables; so is every kernel where
+     * HEDDLE_DEBUG=1, or =variables, is in the environment (docs/DEBUGGING.md). */
     bool debug;
     /* Divisions, square roots, exponentials and binary logarithms of shaders as they are on
      * HEDDLE_DEVICE_CPU, also where the device has faster ones that are just as precise as Vulkan

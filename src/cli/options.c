@@ -67,7 +67,8 @@ static const Option options[] = {
       FLAG, AT(robust), 0, KERNEL },
     { "--no-robust", NULL, "not even on cuda, where they do so unless this is given",
       FLAG, AT(no_robust), 0, KERNEL },
-    { "-g", NULL, "with the source's lines, for debuggers, profilers and faults (HEDDLE_DEBUG=1)",
+    { "-g", NULL, "with the source's lines, for debuggers, profilers and faults (HEDDLE_DEBUG=1);"
+      " with --no-optimisation its variables too (=variables)",
       FLAG, AT(debug), 0, KERNEL },
     { "--exact", NULL, "cuda: divisions, roots, exponentials and logarithms as exact as on cpu",
       FLAG, AT(exact), 0, KERNEL },

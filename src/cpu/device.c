@@ -186,7 +186,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                            .spec = how->specs,
                            .n_spec = how->n_specs,
                            .subgroup_size = how->subgroup_size,
-                           .optimise = !how->no_optimisation };
+                           .optimise = !how->no_optimisation,
+                           .keep_variables = how->debug && how->no_optimisation };
     CpuOptions options = { .subgroup_size = how->subgroup_size,
                            .robust = how->robust,
                            .stats = how->stats,

@@ -2,8 +2,8 @@
  *
  * Line tables: which place of the source an LLVM instruction comes from, for debuggers, profilers
  * and faults. In: the positions of SPIR-V instructions and the calls that they were inlined with.
- * Out: LLVM's debug locations, of lines and functions only: a kernel's variables are lanes of
- * vectors, or not there any more.
+ * Out: LLVM's debug locations, and where variables are that lie in memory: a number of all lanes is
+ * an array of them. Others are vectors in registers, which debuggers know halves of.
  *
  * Builders keep a location until it is changed, so what an instruction makes has its position
  * wherever that is built. Functions that the generator writes itself (multiply-adds, copies of
@@ -21,6 +21,10 @@ enum { DWARF_VERSION = 4 };
 /* LLVM's, for GPUs: directives of lines alone. Its C API has no name for it; with tables, PTX would
  * be marked as code to debug, which nothing optimises. */
 enum { DIRECTIVES_ONLY = 3 };
+
+/* DWARF's encodings of numbers (DWARF 4, 7.8), and what of a variable is described. */
+enum { DW_ATE_FLOAT = 4, DW_ATE_SIGNED = 5, DW_ATE_UNSIGNED = 7 };
+enum { MAX_RANGES = 8, MAX_SHOWN = 1 << 20 };
 
 struct EmitDebug {
     LLVMDIBuilderRef di;
@@ -100,7 +104,7 @@ void debug_begin(Emit *e)
     d->di = LLVMCreateDIBuilder(e->ll);
     LLVMMetadataRef file = file_of(e, place_of(e, 0, 0, 0).file);
     LLVMDWARFEmissionKind kind =
-        e->target->lanes ? LLVMDWARFEmissionLineTablesOnly : (LLVMDWARFEmissionKind)DIRECTIVES_ONLY;
+        e->target->lanes ? LLVMDWARFEmissionFull : (LLVMDWARFEmissionKind)DIRECTIVES_ONLY;
     LLVMDIBuilderCreateCompileUnit(d->di, LLVMDWARFSourceLanguageC99, file, "heddle", 6, true, "",
                                    0, 0, "", 0, kind, 0, true, false, "", 0, "", 0);
     d->type = LLVMDIBuilderCreateSubroutineType(d->di, file, NULL, 0, LLVMDIFlagZero);
@@ -164,6 +168,64 @@ void debug_back(Emit *e, LLVMMetadataRef to)
 {
     if (e->debug)
         LLVMSetCurrentDebugLocation2(e->b, to);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+static LLVMMetadataRef number_type(Emit *e, const SpvType *t)
+{
+    bool real = t->kind == SPV_FLOAT;
+    LLVMDWARFTypeEncoding encoding = real           ? DW_ATE_FLOAT
+                                     : t->is_signed ? DW_ATE_SIGNED
+                                                    : DW_ATE_UNSIGNED;
+    const char *name = arena_printf(e->arena, "%s%u",
+                                    real           ? "f"
+                                    : t->is_signed ? "s"
+                                                   : "u",
+                                    t->bits);
+    return LLVMDIBuilderCreateBasicType(e->debug->di, name, strlen(name), t->bits, encoding,
+                                        LLVMDIFlagZero);
+}
+
+/* Arrays of numbers, of all lanes' where there are several; NULL where it is something else. */
+static LLVMMetadataRef variable_type(Emit *e, const SpvType *t, uint32_t lanes)
+{
+    LLVMMetadataRef ranges[MAX_RANGES];
+    uint64_t bits = 1;
+    uint32_t n = 0;
+    for (; n + 1 < MAX_RANGES && (t->kind == SPV_VECTOR || t->kind == SPV_MATRIX ||
+                                  (t->kind == SPV_ARRAY && t->count_known));
+         t = t->element, n++) {
+        ranges[n] = LLVMDIBuilderGetOrCreateSubrange(e->debug->di, 0, t->count);
+        bits *= t->count;
+    }
+    if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || bits > MAX_SHOWN)
+        return NULL;
+    if (lanes)
+        ranges[n++] = LLVMDIBuilderGetOrCreateSubrange(e->debug->di, 0, lanes);
+    LLVMMetadataRef number = number_type(e, t);
+    bits *= (uint64_t)t->bits * MAX(lanes, 1);
+    return n ? LLVMDIBuilderCreateArrayType(e->debug->di, bits, t->bits, number, ranges, n)
+             : number;
+}
+
+void debug_variable(Emit *e, const SpvInst *variable, LV memory, uint32_t lanes)
+{
+    const char *name = e->debug ? spv_name(e->module, variable->id) : NULL;
+    if (!name || !e->target->lanes || !LLVMIsAAllocaInst(memory) ||
+        (variable->call && !variable->file))
+        return;
+    LLVMDIBuilderRef di = e->debug->di;
+    LLVMMetadataRef type = variable_type(e, spv_type_of(e->module, variable->id)->element, lanes);
+    EmitPlace p = place_of(e, variable->file, variable->line, variable->column);
+    LLVMMetadataRef at = location(e, p, variable->call), scope = LLVMDILocationGetScope(at);
+    if (!type)
+        return;
+    LLVMMetadataRef about = LLVMDIBuilderCreateAutoVariable(
+        di, scope, name, strlen(name), file_of(e, p.file), p.line, type, true, LLVMDIFlagZero, 0);
+    LLVMDIBuilderInsertDeclareRecordAtEnd(di, memory, about,
+                                          LLVMDIBuilderCreateExpression(di, NULL, 0), at,
+                                          LLVMGetInstructionParent(memory));
 }
 
 /* ---- at the end ------------------------------------------------------------------------------ */

@@ -225,6 +225,8 @@ void emit_open_function(Emit *e);                /* makes the builders for the b
 void emit_close_function(Emit *e);
 /* What is built at e->b from here on is of `i`. Returns what it was of before, for debug_back. */
 LLVMMetadataRef debug_at(Emit *e, const SpvInst *i);
+/* A variable that lies in memory, as emit_layout says; with lanes LAYOUT_LANES of so many. */
+void debug_variable(Emit *e, const SpvInst *variable, LV memory, uint32_t lanes);
 LLVMMetadataRef debug_here(const Emit *e);
 /* The same as a place; file NULL: there is none. */
 EmitPlace debug_place(const Emit *e);

@@ -160,13 +160,23 @@ static void add_note(Inliner *s, SpvId target, SpvInst *decoration)
     s->note_of.data[target] = s->notes.len - 1;
 }
 
-/* Decorations of values, except RelaxedPrecision, which has no effect here. */
+static bool is_variable(const SpvModule *m, SpvId id)
+{
+    const SpvInst *i = spv_def(m, id);
+    return i && i->op == SpvOpVariable;
+}
+
+/* Decorations of values, except RelaxedPrecision, which has no effect here; for debuggers the names
+ * of variables. */
 static void index_decorations(Inliner *s)
 {
     vec_push(s->c->scratch, &s->notes, (Note){ NULL, 0 });
     for (SpvInst *i = s->m->globals.first; i; i = i->next)
         if ((i->op == SpvOpDecorate || i->op == SpvOpDecorateId || i->op == SpvOpDecorateString) &&
             spv_operand(i, 1) != SpvDecorationRelaxedPrecision)
+            add_note(s, spv_operand(i, 0), i);
+        else if (i->op == SpvOpName && s->c->options->keep_variables &&
+                 is_variable(s->m, spv_operand(i, 0)))
             add_note(s, spv_operand(i, 0), i);
 }
 

@@ -22,7 +22,8 @@ typedef struct PassOptions {
     uint32_t max_unrolled; /* instructions a fully unrolled loop may grow to; 0 = 16384 */
     /* strip-mining of matrix loops; 0 = as many as make K about 64, 1 = off */
     uint32_t fuse_steps;
-    bool optimise; /* false: only what the code generator cannot do without */
+    bool optimise;       /* false: only what the code generator cannot do without */
+    bool keep_variables; /* for debuggers: pass_keep */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct PassAheadReport *ahead;
     /* for --emit and tests; may be NULL */
@@ -48,6 +49,9 @@ bool pass_specialise(PassContext *c);
 /* In a shader, gives loops that are left only by returns, so that their merge block is unreachable,
  * a merge block that they branch to. Not for portable output. */
 bool pass_endless(PassContext *c);
+/* With keep_variables: a second variable beside each named one of numbers, parameters included, has
+ * the same value and is only written, by volatile stores: no pass makes values of it. */
+bool pass_keep(PassContext *c);
 /* Inlines every call reachable from the entry point into it and drops the other functions, but
  * those that other instructions name (a reduction's combining function). Early returns become
  * branches to the call's continuation, the merge block of an OpSwitch with one target around the

@@ -14,13 +14,21 @@ typedef struct Pass {
 } Pass;
 
 static const Pass passes[] = {
-    { "specialise", pass_specialise, false, false }, { "endless", pass_endless, false, false },
-    { "inline", pass_inline, false, false },         { "retype", pass_retype, true, false },
-    { "apart", pass_apart, false, false },           { "promote", pass_promote, false, true },
-    { "simplify", pass_simplify, true, true },       { "trips", pass_trips, true, false },
-    { "unroll", pass_unroll, true, true },           { "pieces", pass_pieces, true, false },
-    { "promote", pass_promote, true, true },         { "simplify", pass_simplify, true, true },
-    { "load_ahead", pass_load_ahead, true, false },  { "strip_mine", pass_strip_mine, true, false },
+    { "specialise", pass_specialise, false, false },
+    { "endless", pass_endless, false, false },
+    { "keep", pass_keep, false, false },
+    { "inline", pass_inline, false, false },
+    { "retype", pass_retype, true, false },
+    { "apart", pass_apart, false, false },
+    { "promote", pass_promote, false, true },
+    { "simplify", pass_simplify, true, true },
+    { "trips", pass_trips, true, false },
+    { "unroll", pass_unroll, true, true },
+    { "pieces", pass_pieces, true, false },
+    { "promote", pass_promote, true, true },
+    { "simplify", pass_simplify, true, true },
+    { "load_ahead", pass_load_ahead, true, false },
+    { "strip_mine", pass_strip_mine, true, false },
 };
 
 static bool run_pass(PassContext *c, const Pass *p)

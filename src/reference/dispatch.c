@@ -99,9 +99,7 @@ static Ref buffer_argument(RMachine *m, const SpvInst *parameter, uint32_t numbe
 {
     const RefArg *a = &m->d->args[number];
     bool local = a->kind == REF_ARG_LOCAL;
-    RObject o = {
-        .shared = true, .writable = true, .size = a->size, .variable = parameter->id
-    };
+    RObject o = { .shared = true, .writable = true, .size = a->size, .variable = parameter->id };
     Ref r = constant_alloc(m, 2);
     o.storage = local ? SpvStorageClassWorkgroup : SpvStorageClassCrossWorkgroup;
     if (local) {

@@ -57,8 +57,8 @@ static void report(RMachine *m, const RFinding *f)
                  f->count > 1 ? times : ";", f->group[0], f->group[1], f->group[2], f->local[0],
                  f->local[1], f->local[2]);
     DiagLoc loc = spv_loc(m->arena, m->module, f->inst);
-    diag(m->sink, f->kind == REF_NOT_FINITE ? DIAG_WARNING : DIAG_ERROR, &loc, names[f->kind], "%s%s", f->message,
-         f->no_place ? times : where);
+    diag(m->sink, f->kind == REF_NOT_FINITE ? DIAG_WARNING : DIAG_ERROR, &loc, names[f->kind],
+         "%s%s", f->message, f->no_place ? times : where);
 }
 
 /* What has been reported already, now that all of them are counted. */

@@ -268,10 +268,13 @@ static HeddleResult check_options(const HeddleDevice *device, const HeddleKernel
     return HEDDLE_OK;
 }
 
-static bool wants_debug(void)
+/* What the environment asks of every kernel: lines; with "variables" these too, which code that
+ * nothing optimises has in memory. */
+static void read_environment(HeddleKernelOptions *o)
 {
     const char *s = secure_getenv("HEDDLE_DEBUG");
-    return s && *s && strcmp(s, "0");
+    o->debug |= s && *s && strcmp(s, "0");
+    o->no_optimisation |= s && !strcmp(s, "variables");
 }
 
 HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
@@ -294,7 +297,8 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                         o->subgroup_size);
     if (made_for)
         own.subgroup_size = made_for;
-    own.debug |= wants_debug() || own.profile;
+    read_environment(&own);
+    own.debug |= own.profile;
     own.stats |= own.profile;
     HeddleResult r = check_options(device, o, log);
     if (r)

@@ -129,6 +129,7 @@ void config_read(HvConfig *c)
         .graphics = on("HEDDLE_CLAIM_GRAPHICS"),
         .stats = on("HEDDLE_STATS"),
     };
+    c->variables = c->debug && !strcmp(text("HEDDLE_DEBUG"), "variables");
     c->log = log_file(c, "HEDDLE_LOG");
     c->dump = folder(c, "HEDDLE_DUMP", true);
     c->replace = folder(c, "HEDDLE_REPLACE", false);

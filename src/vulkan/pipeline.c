@@ -153,13 +153,15 @@ static void choose_options(Build *b)
     b->options.check = config->check;
     b->options.stats = config->stats;
     b->options.debug = config->debug;
+    b->options.no_optimisation = config->variables;
     b->options.emit = config->check ? HEDDLE_EMIT_NOTHING : HEDDLE_EMIT_OBJECT;
 }
 
 static void make_key(Build *b)
 {
     const HeddleKernelOptions *o = &b->options;
-    uint32_t rest[] = { o->subgroup_size, o->robust, o->check, o->stats, o->debug, o->emit };
+    uint32_t rest[] = { o->subgroup_size, o->robust,          o->check, o->stats,
+                        o->debug,         o->no_optimisation, o->emit };
     for (int i = 0; i < 2; i++) {
         uint64_t h = hash_bytes(b->words, b->size, b->device->physical->identity + (uint64_t)i);
         for (uint32_t k = 0; k < o->n_specs; k++) {

@@ -92,6 +92,7 @@ typedef struct HvConfig {
     bool graphics;              /* says that it has what it has not: graphics.c */
     bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
     bool debug;                 /* code with lines, for debuggers and profilers */
+    bool variables;             /* and with variables in memory, not optimised */
     bool large_shapes;          /* lists matrices above 32 x 32 too */
     HvMatrixLevel matrices;     /* what it says that it has of them */
     const char *log;            /* "stderr", or a file that messages are appended to; or NULL */

@@ -153,6 +153,8 @@ void variables_own(Emit *e, const SpvInst *variable, EmitPointer *p)
         remark_private(e, variable);
     place(e, p, variable);
     keep_private(e, p);
+    if (!p->lane_scale)
+        debug_variable(e, variable, p->base, p->at.rule == LAYOUT_LANES ? e->W : 0);
 }
 
 EmitPointer variables_copy(Emit *e, LV from, uint64_t size, uint64_t align)
