@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a NaN or an infinity comes from: arithmetic whose result is one, though none of its operands
- * is. In: a decoded instruction. Out: one that runs the same handler, or the same collective one, and
- * then looks at its floats. What was made of a NaN or an infinity is silent, so each is told of where
- * it arose. Loads, copies and constants make none.
+ * Where a NaN or an infinity comes from: arithmetic whose result is one, though none of its
+ * operands is. In: a decoded instruction. Out: one that runs the same handler, or the same
+ * collective one, and then looks at its floats. What was made of a NaN or an infinity is silent, so
+ * each is told of where it arose. Loads, copies and constants make none.
  */
 #include "reference/machine.h"
 
