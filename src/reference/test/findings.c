@@ -339,11 +339,11 @@ TEST(tensors)
     CLEAN(1, CLAMPED "coopMatLoadTensorNV(m, f, 0, sliceTensorLayoutNV(t, 0, 16, 17, 16)); }");
     DRAWS(REF_RANGE, "is mirrored in dimension 0, which has 1: a remainder by 0", 1,
           "void main() { if (gl_SubgroupID != 0) return; MAT m;\n"
-          "  tensorLayoutNV<2, 4> t = \n"
+          "  tensorLayoutNV<2, 4> t =\n"
           "    setTensorLayoutDimensionNV(createTensorLayoutNV(2, 4), 1, 32);\n"
           "  coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
     CLEAN(1, "void main() { if (gl_SubgroupID != 0) return; MAT m;\n"
-             "  tensorLayoutNV<2, 4> t = \n"
+             "  tensorLayoutNV<2, 4> t =\n"
              "    setTensorLayoutDimensionNV(createTensorLayoutNV(2, 4), 2, 32);\n"
              "  coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
     DRAWS(REF_RACE, "elements (0, 0) and (8, 0) of the matrix go to one element of the tensor", 1,
