@@ -198,6 +198,14 @@ static double check_copy(const Problem *p, void *const *data, const void *out)
 #define F16_F32(title, n, row) \
     PRODUCT(title, PLAIN, n, row, HEDDLE_F16, HEDDLE_F32, 2, 4, 64, 1e-3, \
             .push = { n, row, row, row }, DEFINES({ "INPUT", "float16_t" }))
+/* By a workgroup's matrices and tensor layouts. */
+#define TENSORS(title, tall, wide, rows, columns, loads) \
+    { .name = title, .file = "bench/kernels/nv_gemm.comp", .n_steps = 1, \
+      .steps = { { 4096 / (wide), 4096 / (tall), 1 } }, .sizes = { 2 << 24, 2 << 24, 4 << 24 }, \
+      .out = 2, .input = HEDDLE_F16, .result = HEDDLE_F32, .fill = fill, .check = check_product, \
+      .tolerance = 1e-3, .work = 2e-3 * 4096 * 4096 * 4096, .size = 4096, .stride = 4096, \
+      SIZES(4096), DEFINES({ "AB", "float16_t" }, { "TM", rows }, { "TN", columns }, \
+                           { "TK", "64" }, { "LOADS", loads }) }
 #define FLAT(title, of, words, ...) \
     { .name = title, .file = of, .sizes = { 4ull * (words), 4ull * (words) }, .out = 1, \
       .input = HEDDLE_F32, .result = HEDDLE_F32, .fill = fill, __VA_ARGS__ }
@@ -230,9 +238,11 @@ const Problem problems[] = {
             1e-3, STRIDES(4096),
             DEFINES({ "AB", "float16_t" }, { "CD", "float" },
                     { "TM", "64" }, { "TN", "64" }, { "TK", "16" }, { "GM", "1" }, { "GN", "1" })),
-    PRODUCT("nv_gemm.comp f16 f32 4096", "bench/kernels/nv_gemm.comp", 4096, 4096, HEDDLE_F16,
-            HEDDLE_F32, 2, 4, 256, 1e-3, SIZES(4096),
-            DEFINES({ "AB", "float16_t" }, { "LOADS", "1" })),
+    TENSORS("nv_gemm 128x256 f16 f32 4096", 128, 256, "128", "256", "1"),
+    TENSORS("nv_gemm 128x256 f16 f32 4096, clamped", 128, 256, "128", "256", "2"),
+    TENSORS("nv_gemm 128x128 f16 f32 4096", 128, 128, "128", "128", "1"),
+    TENSORS("nv_gemm 256x128 f16 f32 4096", 256, 128, "256", "128", "1"),
+    TENSORS("nv_gemm 256x256 f16 f32 4096", 256, 256, "256", "256", "1"),
     FLAT("copy", "bench/kernels/copy.comp", WORDS, .n_steps = 1,
          .steps = { { WORDS / 1024, 1, 1 } }, .push = { WORDS / 4 },
          .check = check_copy, .work = 8.0 * WORDS),

@@ -193,21 +193,39 @@ void build_loop(Lower *l, SpvInst *at, uint32_t count, SpvInst **body, SpvId *in
     *index = i;
 }
 
-SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition)
+/* A block that goes on to `rest`; the branch that it ends with. */
+static SpvInst *way(Lower *l, SpvBlock *after, const SpvBlock *rest, const SpvInst *at)
 {
-    SpvModule *m = l->m;
-    SpvBlock *before = cut(l, at), *rest = at->block;
-    SpvBlock *inside = spv_new_block(rest->function, before);
-    uint32_t merge[] = { rest->id, SpvSelectionControlMaskNone };
-    edit_append(m, before, SpvOpSelectionMerge, merge, 2);
-    edit_append(m, before, SpvOpBranchConditional, (uint32_t[]){ condition, inside->id, rest->id },
-                3);
-    edit_append(m, inside, SpvOpBranch, &rest->id, 1);
-    SpvInst *end = inside->insts.last;
+    SpvBlock *b = spv_new_block(rest->function, after);
+    edit_append(l->m, b, SpvOpBranch, &rest->id, 1);
+    SpvInst *end = b->insts.last;
     end->file = at->file;
     end->line = at->line;
     end->column = at->column;
     return end;
+}
+
+static void choose(Lower *l, SpvBlock *before, SpvId condition, SpvId yes, SpvId no, SpvId rest)
+{
+    uint32_t merge[] = { rest, SpvSelectionControlMaskNone };
+    edit_append(l->m, before, SpvOpSelectionMerge, merge, 2);
+    edit_append(l->m, before, SpvOpBranchConditional, (uint32_t[]){ condition, yes, no }, 3);
+}
+
+SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition)
+{
+    SpvBlock *before = cut(l, at), *rest = at->block;
+    SpvInst *end = way(l, before, rest, at);
+    choose(l, before, condition, end->block->id, rest->id, rest->id);
+    return end;
+}
+
+void build_either(Lower *l, SpvInst *at, SpvId condition, SpvInst **yes, SpvInst **no)
+{
+    SpvBlock *before = cut(l, at), *rest = at->block;
+    *yes = way(l, before, rest, at);
+    *no = way(l, (*yes)->block, rest, at);
+    choose(l, before, condition, (*yes)->block->id, (*no)->block->id, rest->id);
 }
 
 /* ---- elements, one after the other ----------------------------------------------------------- */
@@ -272,8 +290,11 @@ void each_put(LowerEach *e, SpvId type, SpvId element, SpvId value)
         e->parts[e->k - 1] = value;
         return;
     }
-    if (!e->out)
+    if (!e->out) { /* of which nothing is left from the last time that control came by */
         e->out = build_variable(l, e->at, type);
+        SpvInst *at = e->looped ? e->outside : e->at;
+        build_store(l, at, e->out, build(l, at, SpvOpUndef, type, NULL, 0));
+    }
     build_store(l, e->at,
                 build_element(l, e->at, SpvStorageClassFunction, element, e->out, e->index), value);
 }

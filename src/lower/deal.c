@@ -5,11 +5,13 @@
  */
 #include "lower/internal.h"
 
-/* What becomes arrays does so by lower_khr's order, which is this one. */
+/* What becomes arrays does so by lower_khr's order, which is this one; and of PROFILE_TILES' tiles
+ * each has its elements where the whole matrix would have them. */
 bool deal_is_known(const Lower *l, const SpvType *matrix)
 {
-    uint32_t kind = lower_fate(l, matrix).kind;
-    return kind == FATE_ARRAY || (kind == FATE_STAYS && l->profile->ownership != PROFILE_OPAQUE);
+    uint32_t kind = lower_fate(l, matrix).kind, who = l->profile->ownership;
+    return kind == FATE_ARRAY || (kind == FATE_STAYS && who != PROFILE_OPAQUE) ||
+           (kind == FATE_TILES && who == PROFILE_TILES);
 }
 
 LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first)

@@ -25,6 +25,11 @@ typedef struct LowerFate {
     uint32_t kind, rows, cols;
 } LowerFate;
 
+/* A matrix that was a workgroup's: the whole of it, and the parts that it is dealt in. */
+typedef struct LowerPart {
+    uint32_t rows, columns, row_parts, column_parts;
+} LowerPart;
+
 /* A decode function that was copied for a buffer. */
 typedef struct LowerDecoderCopy {
     SpvId function, variable, copy;
@@ -45,6 +50,9 @@ typedef struct Lower {
     LowerFate *fates;                /* by type id, n_fates of them: as the module was at first */
     uint32_t n_fates;
     bool has_arrays, has_tiles;
+    LowerPart *parts; /* by type id, n_parts of them; rows 0: it was no workgroup's */
+    uint32_t n_parts;
+    uint32_t grid_columns; /* of subgroups, by which they are dealt */
     VEC(LowerStaging) staging;
     VEC(LowerDecoderCopy) decoders;
     Map places[3];       /* by function: the value of BuiltIn k there */
@@ -65,6 +73,13 @@ bool lower_has(const Lower *l, const SpvType *t); /* the target has them */
 /* Calls visit for every instruction of the functions; it may put others around it and remove it.
  * Stops where the pass has failed. */
 void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i));
+
+/* ---- workgroup.c ----------------------------------------------------------------------------- */
+
+/* What a matrix type was, in one part where it is whole, and where the subgroup's begins there. */
+LowerPart lower_part(const Lower *l, const SpvType *matrix);
+SpvId part_row(Lower *l, SpvInst *at, const SpvType *matrix);
+SpvId part_column(Lower *l, SpvInst *at, const SpvType *matrix);
 
 /* ---- fate.c ---------------------------------------------------------------------------------- */
 
@@ -104,6 +119,8 @@ void build_replace(Lower *l, SpvInst *i, SpvId with);
 void build_loop(Lower *l, SpvInst *at, uint32_t count, SpvInst **body, SpvId *index);
 /* What is put before the result is carried out where the condition holds, and `at` behind it. */
 SpvInst *build_if(Lower *l, SpvInst *at, SpvId condition);
+/* The same, and with another way where it does not hold. */
+void build_either(Lower *l, SpvInst *at, SpvId condition, SpvInst **yes, SpvInst **no);
 
 /* for (Each e = each(l, at, n); each_next(&e);) ...: n times with the index e.index, unrolled where
  * n is small; instructions go before e.at. */
@@ -221,6 +238,11 @@ SpvId deal_close(LowerDeal *d);
 SpvId deal_convert(Lower *l, SpvInst *at, const SpvType *to, SpvId value);
 
 /* ---- the passes ------------------------------------------------------------------------------ */
+
+/* Matrices of a workgroup's scope become a part each subgroup's. Before lower_decide_fates. */
+void lower_workgroup(Lower *l);
+/* Parts of different matrices that are of one shape become of one type. */
+void lower_workgroup_close(Lower *l);
 
 /* OpBitCastArrayQCOM, OpExtractSubArrayQCOM, OpComposite{Construct,Extract}CoopMatQCOM: matrices
  * go through workgroup memory by KHR's loads and stores. */

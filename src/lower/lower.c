@@ -17,6 +17,7 @@ static const LowerPass passes[] = {
     { "lower_tensor", lower_tensor, PROFILE_HAS_TENSORS },
     { "lower_nv2", lower_nv2, PROFILE_HAS_NV2 },
     { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM },
+    { "lower_workgroup", lower_workgroup_close, 0 },
     { "fit_matrices", fit_matrices, 0 },
     { "lower_khr", lower_khr, 0 },
     { "wide_subgroups", wide_subgroups, 0 },
@@ -189,7 +190,8 @@ static bool run_passes(Lower *l)
     for (uint32_t k = 0; k < COUNT_OF(passes) && !l->failed; k++) {
         const LowerPass *p = &passes[k];
         l->pass = p->name;
-        if (!p->has || p->has & ~l->profile->features || l->has_arrays || l->has_tiles)
+        if (!p->has || p->has & ~l->profile->features || l->has_arrays || l->has_tiles ||
+            l->n_parts)
             p->run(l);
     }
     if (l->failed || !staging_close(l))
@@ -215,6 +217,8 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     drop_functions(&l);
     if (!take_sizes(&l, o))
         return false;
+    l.pass = "lower_workgroup";
+    lower_workgroup(&l);
     lower_decide_fates(&l);
     return run_passes(&l);
 }

@@ -45,8 +45,8 @@ static void per_element(Lower *l, SpvInst *i)
     args[0] = spv_operand(i, 1);
     while (deal_next(&d)) {
         uint32_t part = 0;
-        args[1] = d.element.row;
-        args[2] = d.element.column;
+        args[1] = build_add(l, d.at, d.element.row, part_row(l, d.at, t));
+        args[2] = build_add(l, d.at, d.element.column, part_column(l, d.at, t));
         for (uint32_t k = 0; k < n; k++) {
             SpvId x = spv_operand(i, k);
             if (k != 1) /* which is the function */

@@ -3,7 +3,8 @@
  * lower_tensor: SPV_NV_tensor_addressing, and NV2's loads and stores by it. In: any module. Out:
  * layouts and views are arrays of u32, under their types' ids: by dimension block sizes, sizes,
  * strides, offsets, spans, then the clamp value; of views sizes, strides, then the clip. Loads and
- * stores go element by element, by the specification's pseudo-code ("Tensor Layout and View").
+ * stores are KHR's where they can be (tensor_plain.c), else they go element by element, by the
+ * specification's pseudo-code ("Tensor Layout and View").
  */
 #include "lower/tensor.h"
 
@@ -28,6 +29,13 @@ bool lower_tensor_type(const Lower *l, SpvId type, LowerTensorType *out)
 
 static void words_of(Lower *l, SpvInst *at, SpvId object, uint32_t n, SpvId *x)
 {
+    const SpvInst *made = spv_def(l->m, object);
+    while (made->op == SpvOpCopyObject)
+        made = spv_def(l->m, spv_operand(made, 0));
+    if (made->op == SpvOpCompositeConstruct && spv_n_operands(made) == n) {
+        memcpy(x, made->words + made->first_operand, n * sizeof *x);
+        return;
+    }
     for (uint32_t k = 0; k < n; k++)
         x[k] = BUILD(l, at, SpvOpCompositeExtract, build_u32(l), object, k);
 }
@@ -201,9 +209,9 @@ static SpvId load_element(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                      : address_load(l, at, &a->address, build_const(l, 0), p->index);
 }
 
-static void load_elements(Lower *l, LowerTensorAccess *a)
+/* Of what is loaded before `i`; returns the matrix. */
+static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
 {
-    SpvInst *i = a->inst;
     const SpvType *t = a->matrix;
     bool clips = a->view != 0;
     if (clips && !deal_is_known(l, t)) {
@@ -226,13 +234,32 @@ static void load_elements(Lower *l, LowerTensorAccess *a)
         build_store(l, in, value, load_element(l, in, a, &p));
         deal_put(&d, build_load(l, d.at, t->element->id, value));
     }
-    lower_note(l, i, a->decode ? "calls and numbers" : "loads of elements");
-    build_replace(l, i, deal_close(&d));
+    lower_note(l, a->inst, a->decode ? "calls and numbers" : "loads of elements");
+    return deal_close(&d);
 }
 
-static void store_elements(Lower *l, LowerTensorAccess *a)
+static void load_tensor(Lower *l, LowerTensorAccess *a)
 {
-    SpvInst *i = a->inst;
+    SpvInst *i = a->inst, *plain, *rest;
+    LowerPlain p;
+    if (!lower_tensor_plain(l, a, &p)) {
+        build_replace(l, i, load_elements(l, i, a));
+        return;
+    }
+    lower_note(l, i, "a load of matrices, where it lies inside");
+    if (!p.inside) {
+        build_replace(l, i, lower_tensor_plain_access(l, i, a, &p));
+        return;
+    }
+    SpvId matrix = build_variable(l, i, a->matrix->id);
+    build_either(l, i, p.inside, &plain, &rest);
+    build_store(l, plain, matrix, lower_tensor_plain_access(l, plain, a, &p));
+    build_store(l, rest, matrix, load_elements(l, rest, a));
+    build_replace(l, i, build_load(l, i, a->matrix->id, matrix));
+}
+
+static void store_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
+{
     const SpvType *t = a->matrix;
     bool known = deal_is_known(l, t);
     if (!known) {
@@ -248,7 +275,22 @@ static void store_elements(Lower *l, LowerTensorAccess *a)
     }
     if (!known)
         place_barrier(l, i, t->scope);
-    lower_note(l, i, "stores of elements");
+    lower_note(l, a->inst, "stores of elements");
+}
+
+static void store_tensor(Lower *l, LowerTensorAccess *a)
+{
+    SpvInst *i = a->inst, *plain = i, *rest = i;
+    LowerPlain p;
+    bool may = lower_tensor_plain(l, a, &p);
+    if (may && p.inside)
+        build_either(l, i, p.inside, &plain, &rest);
+    if (may) {
+        lower_note(l, i, "a store of matrices, where it lies inside");
+        lower_tensor_plain_access(l, plain, a, &p);
+    }
+    if (!may || p.inside)
+        store_elements(l, rest, a);
     edit_remove(l->m, i);
 }
 
@@ -258,7 +300,7 @@ static void visit(Lower *l, SpvInst *i)
     switch (i->op) {
     case SpvOpCooperativeMatrixLoadTensorNV:
         if (open_access(l, i, &a))
-            load_elements(l, &a);
+            load_tensor(l, &a);
         return;
     case SpvOpCooperativeMatrixStoreTensorNV:
         if (!open_access(l, i, &a))
@@ -266,7 +308,7 @@ static void visit(Lower *l, SpvInst *i)
         if (address_packed(&a.address) > 1)
             lower_refuse(l, i, "its pointer leads to what several elements share");
         else
-            store_elements(l, &a);
+            store_tensor(l, &a);
         return;
     case SpvOpCreateTensorLayoutNV:
     case SpvOpTensorLayoutSetDimensionNV:
@@ -297,6 +339,8 @@ static void replace_types(Lower *l)
 void lower_tensor(Lower *l)
 {
     l->has_blocks = has_blocks(l);
+    for (SpvFunction *f = l->m->functions; f; f = f->next)
+        lower_tensor_forward(l, f);
     lower_each(l, visit);
     if (!l->failed)
         replace_types(l);

@@ -48,6 +48,21 @@ typedef struct LowerTensorPlace {
 /* tensor_place.c */
 LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row,
                                     SpvId column);
+/* tensor_forward.c: what is kept in variables shows where it is used. */
+void lower_tensor_forward(Lower *l, SpvFunction *function);
+
+/* tensor_plain.c */
+typedef struct LowerPlain {
+    SpvId inside;          /* that is so; 0: always */
+    SpvId pointer, stride; /* of KHR's access */
+    SpvId number;          /* of the element that the pointer leads to */
+    bool by_column;
+} LowerPlain;
+/* Whether an access may be one of KHR's. */
+bool lower_tensor_plain(Lower *l, LowerTensorAccess *a, LowerPlain *out);
+SpvId lower_tensor_plain_access(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                                const LowerPlain *p);
+
 /* tensor_decode.c: calls the function for an element that is inside. */
 SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                           const LowerTensorPlace *p);

@@ -30,7 +30,7 @@ static SpvId remainder_of(Lower *l, SpvInst *at, SpvId *x, SpvId by)
 static SpvId from_matrix(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row, SpvId column,
                          SpvId *clipped)
 {
-    uint32_t cols = a->matrix->cols;
+    uint32_t cols = lower_part(l, a->matrix).columns;
     SpvId width = build_const(l, cols);
     *clipped = 0;
     if (a->view) {
@@ -131,6 +131,8 @@ LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAcce
                                     SpvId column)
 {
     LowerTensorPlace p = { 0 };
+    row = build_add(l, at, row, part_row(l, at, a->matrix));
+    column = build_add(l, at, column, part_column(l, at, a->matrix));
     SpvId index = from_matrix(l, at, a, row, column, &p.clipped);
     if (a->view)
         index = through_view(l, at, a, index);

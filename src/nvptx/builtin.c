@@ -38,7 +38,7 @@ static LV enqueued_size(Emit *e, uint32_t axis)
 /* Where workgroups are fused, may be behind the last one. */
 static LV unbounded_group(Emit *e, uint32_t axis)
 {
-    const NvptxFusion *f = threads_of(e)->fusion;
+    const NvptxFusion *f = fused_workgroups(e);
     LV block = axis_register(e, "ctaid", axis);
     if (f && (axis == f->row_axis || axis == f->column_axis)) {
         bool rows = axis == f->row_axis;
@@ -55,7 +55,7 @@ static LV unbounded_group(Emit *e, uint32_t axis)
 static LV group_id(Emit *e, uint32_t axis)
 {
     LV own = unbounded_group(e, axis);
-    if (!threads_of(e)->fusion)
+    if (!fused_workgroups(e))
         return own;
     LV last = LLVMBuildSub(e->b, field(e, offsetof(NvptxEnv, end_group), axis), u32(e, 1), "");
     return ir_binary(e->b, "llvm.umin", own, last);
@@ -77,7 +77,7 @@ static LV thread_id(Emit *e, uint32_t axis)
     if (e->local_size[axis] == 1)
         return u32(e, 0);
     LV id = axis_register(e, "tid", axis);
-    return threads_of(e)->fusion ? LLVMBuildAnd(e->b, id, u32(e, NVPTX_WARP - 1), "") : id;
+    return fused_workgroups(e) ? LLVMBuildAnd(e->b, id, u32(e, NVPTX_WARP - 1), "") : id;
 }
 
 /* The thread's number in its block. */

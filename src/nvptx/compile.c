@@ -190,7 +190,7 @@ static bool keep_facts(Compilation *c)
 {
     const Emit *e = c->emit;
     NvptxKernel *k = c->kernel;
-    const NvptxFusion *f = threads_of(e)->fusion;
+    const NvptxFusion *f = fused_workgroups(e);
     for (uint32_t axis = 0; axis < 3; axis++)
         k->fused[axis] = f && axis == f->row_axis      ? f->rows
                          : f && axis == f->column_axis ? f->columns

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a loop that sums up products of matrices, in a kernel whose workgroups are single
- * subgroups that share nothing.
+ * Finds a loop that sums up products of matrices, in a kernel that shares no workgroup memory.
  *
- * What is looked for here is only the form: a counting loop of one straight line, which nothing but
- * sums leave; operands that are loaded at addresses which the counter moves evenly; a grid of sums,
- * rows by one axis of the workgroups and columns by another. Whether all subgroups of a block mean
- * the same rows and columns, as often, from aligned addresses that never wrap, staged.c asks at run
- * time.
+ * What is looked for here is only the form: a counting loop of one straight line, but for ways that
+ * are taken where some guard does not hold, which nothing but sums leave; operands that are loaded
+ * at addresses which the counter moves evenly; a grid of sums, rows by one axis of the workgroups
+ * and columns by another, or by rows and columns of a workgroup's subgroups. Whether all subgroups
+ * of a block mean the same rows and columns, as often, from aligned addresses that never wrap, and
+ * whether the guards hold, staged.c asks at run time.
  */
 #include "nvptx/fuse.h"
 #include "pass/edit.h"
@@ -20,13 +20,26 @@ typedef struct Finder {
     SpvBlock *before, *header;
     NvptxFusion *f;
     PassIdWords ids;
+    VEC(SpvBlock *) line; /* the blocks of an iteration whose guards hold, in order */
+    VEC(SpvId) guards;
+    SpvId *taken; /* by id of a phi on that line: what it is then; n_taken of them */
+    uint32_t n_taken;
+    uint32_t subgroups; /* of a workgroup */
     uint32_t looked_at; /* instructions, by what looks through expressions, which may be large */
     VEC(SpvId) grid[2]; /* by line of A and of B, and in it k: the loads */
 } Finder;
 
+/* What a value is where the guards hold. */
+static SpvId on_line(const Finder *s, SpvId id)
+{
+    while (id < s->n_taken && s->taken[id])
+        id = s->taken[id];
+    return id;
+}
+
 static SpvInst *in_loop(const Finder *s, SpvId id)
 {
-    SpvInst *d = spv_def(s->m, id);
+    SpvInst *d = spv_def(s->m, on_line(s, id));
     if (!d || !d->block || d->op == SpvOpLabel)
         return NULL;
     uint32_t at = s->g->position[d->block->index];
@@ -68,23 +81,54 @@ static bool is_plain_load(const SpvInst *i)
     return n == 3 || (n > 3 && !(spv_operand(i, 3) & SpvMemoryAccessVolatileMask));
 }
 
-static bool loop_is_quiet(const Finder *s)
+static bool block_is_quiet(const Finder *s, const SpvBlock *b)
 {
-    for (uint32_t k = 0; k < s->loop->n_blocks; k++) {
-        const SpvBlock *b = s->g->blocks[s->loop->blocks[k]].block;
-        for (const SpvInst *i = b->insts.first; i; i = i->next) {
-            bool product = i->op == SpvOpCooperativeMatrixMulAddKHR ||
-                           (i->op == SpvOpCooperativeMatrixLoadKHR && is_plain_load(i));
-            if (!product && !is_quiet(s, i))
-                return false;
-            if (i->op == SpvOpPhi && b != s->header)
-                return false;
-        }
-        uint16_t op = b->insts.last->op;
-        if (op != (b == s->header ? SpvOpBranchConditional : SpvOpBranch))
+    for (const SpvInst *i = b->insts.first; i; i = i->next) {
+        bool product = i->op == SpvOpCooperativeMatrixMulAddKHR ||
+                       (i->op == SpvOpCooperativeMatrixLoadKHR && is_plain_load(i));
+        if (!product && !is_quiet(s, i))
             return false;
     }
     return true;
+}
+
+/* What phis are that are come to from `before`. */
+static void take(Finder *s, const SpvBlock *b, const SpvBlock *before)
+{
+    for (const SpvInst *i = b->insts.first->next; i->op == SpvOpPhi; i = i->next)
+        s->taken[i->id] = loop_incoming(i, before->id);
+}
+
+/* Where the loop goes on behind b; a choice takes the way of its condition. NULL: it has another
+ * form. */
+static SpvBlock *next_on_line(Finder *s, const SpvBlock *b)
+{
+    const SpvInst *end = b->insts.last, *merge = cfg_merge_inst(b);
+    if (end->op == SpvOpBranch)
+        return edit_block(s->m, spv_operand(end, 0));
+    if (end->op != SpvOpBranchConditional || (b != s->header && !merge))
+        return NULL;
+    if (b != s->header)
+        vec_push(s->e->arena, &s->guards, spv_operand(end, 0));
+    return edit_block(s->m, spv_operand(end, 1));
+}
+
+static bool follow_line(Finder *s)
+{
+    s->n_taken = s->m->bound;
+    s->taken = NEW_ARRAY(s->e->arena, SpvId, s->n_taken);
+    SpvBlock *b = s->header, *next;
+    for (uint32_t k = 0; k < s->loop->n_blocks; k++, b = next) {
+        vec_push(s->e->arena, &s->line, b);
+        next = block_is_quiet(s, b) ? next_on_line(s, b) : NULL;
+        if (!next || !cfg_in_loop(s->loop, s->g, s->g->position[next->index]))
+            return false;
+        if (next == s->header)
+            return s->header->insts.last->op == SpvOpBranchConditional &&
+                   b == s->g->blocks[s->loop->latch].block;
+        take(s, next, b);
+    }
+    return false;
 }
 
 static bool shares_nothing(const SpvModule *m)
@@ -95,11 +139,18 @@ static bool shares_nothing(const SpvModule *m)
     return true;
 }
 
-/* All warps of a block come to the loop, without any effect on the way, and behind it nothing is
- * done by workgroups. */
-static bool surroundings_fit(const Finder *s)
+static bool is_in_loop(const Finder *s, uint32_t at)
 {
-    uint32_t at = s->g->position[s->before->index];
+    for (uint32_t k = 0; k < s->g->n_loops; k++)
+        if (cfg_in_loop(s->g->loops[k], s->g, at))
+            return true;
+    return false;
+}
+
+/* Of several workgroups all warps come to the loop, without any effect on the way, and behind it
+ * nothing is done by workgroups. */
+static bool workgroups_fit(const Finder *s, uint32_t at)
+{
     if (!cfg_postdominates(s->g, at, 0))
         return false;
     for (uint32_t p = 0; p + 1 < s->g->n; p++) {
@@ -111,11 +162,45 @@ static bool surroundings_fit(const Finder *s)
             if (barrier || (!behind && !is_quiet(s, i)))
                 return false;
         }
-        for (uint32_t k = 0; !behind && k < s->g->n_loops; k++)
-            if (cfg_in_loop(s->g->loops[k], s->g, p))
-                return false;
+        if (!behind && is_in_loop(s, p))
+            return false;
     }
     return true;
+}
+
+static bool reaches(const Finder *s, uint32_t from, uint32_t to, uint8_t *seen)
+{
+    const CfgBlock *b = &s->g->blocks[from];
+    if (from == to || seen[from])
+        return from == to;
+    seen[from] = 1;
+    for (uint32_t k = 0; k < b->n_succs; k++)
+        if (reaches(s, b->succs[k], to, seen))
+            return true;
+    return false;
+}
+
+/* All subgroups of a workgroup come to the loop, or none: where its way parts from others, the
+ * condition is the workgroup's. */
+static bool subgroups_fit(const Finder *s, uint32_t at)
+{
+    Uniformity *u = uniformity_build_for(s->e->arena, s->m, s->g, s->e->W);
+    const uint8_t *same = workgroup_same(s->e->arena, s->m, s->g, u);
+    for (uint32_t p = 0; p + 1 < s->g->n; p++) {
+        const SpvInst *end = s->g->blocks[p].block->insts.last;
+        bool parts = end->op != SpvOpBranch && !cfg_dominates(s->g, at, p) &&
+                     !cfg_postdominates(s->g, at, p);
+        if (parts && (end->op != SpvOpBranchConditional || !same[spv_operand(end, 0)]) &&
+            reaches(s, p, at, NEW_ARRAY(s->e->arena, uint8_t, s->g->n)))
+            return false;
+    }
+    return !is_in_loop(s, at);
+}
+
+static bool surroundings_fit(const Finder *s)
+{
+    uint32_t at = s->g->position[s->before->index];
+    return s->subgroups > 1 ? subgroups_fit(s, at) : workgroups_fit(s, at);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -188,6 +273,53 @@ static uint32_t degree(Finder *s, SpvId id, uint32_t depth)
     }
 }
 
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+static bool is_low_mask(const Finder *s, SpvId id)
+{
+    uint64_t x;
+    return spv_constant(s->m, id, &x) && is_pow2(x + 1);
+}
+
+/* Conditions that hold all the time if they do in the first, the second and the last iteration:
+ * bounds of what moves evenly, which no addresses wrap beside, and multiples of powers of two. */
+static bool guard_fits(Finder *s, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = in_loop(s, id), *low;
+    if (!i || is_too_much(s, depth))
+        return !i;
+    switch (i->op) {
+    case SpvOpLogicalAnd:
+        return guard_fits(s, spv_operand(i, 0), depth + 1) &&
+               guard_fits(s, spv_operand(i, 1), depth + 1);
+    case SpvOpULessThan:
+    case SpvOpULessThanEqual:
+    case SpvOpUGreaterThan:
+    case SpvOpUGreaterThanEqual:
+    case SpvOpSLessThan:
+    case SpvOpSLessThanEqual:
+    case SpvOpSGreaterThan:
+    case SpvOpSGreaterThanEqual:
+        return degree(s, spv_operand(i, 0), 0) <= 1 && degree(s, spv_operand(i, 1), 0) <= 1;
+    case SpvOpIEqual:
+        low = in_loop(s, spv_operand(i, 0));
+        if (low && low->op == SpvOpBitwiseAnd && is_low_mask(s, spv_operand(low, 1)) &&
+            degree(s, spv_operand(low, 0), 0) <= 1)
+            return degree(s, spv_operand(i, 1), 0) == 0;
+        break;
+    default: break;
+    }
+    return degree(s, id, 0) == 0;
+}
+
+static bool guards_fit(Finder *s)
+{
+    for (uint32_t k = 0; k < s->guards.len; k++)
+        if (!guard_fits(s, s->guards.data[k], 0))
+            return false;
+    return true;
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* The place of a load among those of its operand. */
@@ -233,7 +365,7 @@ static bool place_sum(Finder *s, SpvInst *phi, const Links *c)
     uint32_t line[2] = { 0, 0 };
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t o = 0; o < 2; o++) {
-            SpvId load = spv_operand(c->link[k], o);
+            SpvId load = on_line(s, spv_operand(c->link[k], o));
             if (!is_load(s, load))
                 return false;
             uint32_t at = place_of(s, o, load);
@@ -294,9 +426,8 @@ static bool types_fit(Finder *s)
     f->sum = matrix->element;
     f->tile = matrix->rows;
     f->held = matrix->rows * matrix->cols / NVPTX_WARP;
-    for (uint32_t k = 0; k < s->loop->n_blocks; k++) {
-        const SpvBlock *b = s->g->blocks[s->loop->blocks[k]].block;
-        for (const SpvInst *i = b->insts.first; i; i = i->next) {
+    for (uint32_t k = 0; k < s->line.len; k++) {
+        for (const SpvInst *i = s->line.data[k]->insts.first; i; i = i->next) {
             if (i->op != SpvOpCooperativeMatrixMulAddKHR)
                 continue;
             uint32_t own = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
@@ -320,7 +451,28 @@ static bool types_fit(Finder *s)
 
 /* ---- workgroups ------------------------------------------------------------------------------ */
 
-/* The axes of the grid of workgroups that a value depends on, a bit each. */
+/* Of a workgroup's subgroups; the others are those of the grid of workgroups. */
+enum { GROUPS = 7, SUBGROUP_ROWS = 8, SUBGROUP_COLUMNS = 16, SUBGROUPS = 24 };
+
+/* A part of a subgroup's number: by rows of the grid that they are, or in one. */
+static uint32_t part_of_number(Finder *s, const SpvInst *i)
+{
+    bool rows = i->op == SpvOpUDiv || i->op == SpvOpShiftRightLogical;
+    uint64_t by;
+    if ((!rows && i->op != SpvOpUMod && i->op != SpvOpBitwiseAnd) ||
+        !spv_constant(s->m, spv_operand(i, 1), &by) || by > NVPTX_WARP)
+        return SUBGROUPS;
+    if (i->op == SpvOpShiftRightLogical)
+        by = (uint64_t)1 << by;
+    if (i->op == SpvOpBitwiseAnd)
+        by++;
+    if (!is_pow2(by) || (s->f->across && s->f->across != by))
+        return SUBGROUPS;
+    s->f->across = (uint32_t)by;
+    return rows ? SUBGROUP_ROWS : SUBGROUP_COLUMNS;
+}
+
+/* The axes that a value depends on, a bit each. */
 static uint32_t axes_of(Finder *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
@@ -330,7 +482,9 @@ static uint32_t axes_of(Finder *s, SpvId id, uint32_t depth)
     if (i->op == SpvOpVariable) {
         uint32_t n;
         const uint32_t *builtin = spv_decoration(s->m, id, -1, SpvDecorationBuiltIn, &n);
-        return builtin && *builtin == SpvBuiltInWorkgroupId ? 7 : 0;
+        return builtin && *builtin == SpvBuiltInWorkgroupId  ? GROUPS
+               : builtin && *builtin == SpvBuiltInSubgroupId ? SUBGROUPS
+                                                             : 0;
     }
     if (!i->block || i == s->f->counter)
         return 0;
@@ -340,9 +494,11 @@ static uint32_t axes_of(Finder *s, SpvId id, uint32_t depth)
         edit_ids(i, &s->ids);
         r |= axes_of(s, i->words[s->ids.at[k]], depth + 1);
     }
+    if (r == SUBGROUPS && n == 2)
+        return part_of_number(s, i);
     bool chooses = i->op == SpvOpCompositeExtract || i->op == SpvOpAccessChain ||
                    i->op == SpvOpInBoundsAccessChain;
-    if (r != 7 || !chooses || spv_n_operands(i) < 2)
+    if (r != GROUPS || !chooses || spv_n_operands(i) < 2)
         return r;
     bool known = i->op == SpvOpCompositeExtract;
     axis = spv_operand(i, 1);
@@ -359,19 +515,43 @@ static uint32_t axes_of_operand(Finder *s, uint32_t operand)
     return r;
 }
 
+/* Workgroups along two axes. */
+static bool find_group_axes(NvptxFusion *f, uint32_t a, uint32_t b)
+{
+    uint32_t rows = a & ~b & GROUPS, columns = b & ~a & GROUPS;
+    if (!rows || !columns)
+        return false;
+    f->across = 0;
+    f->row_axis = (uint32_t)__builtin_ctz(rows);
+    f->column_axis = (uint32_t)__builtin_ctz(columns);
+    return true;
+}
+
+/* A workgroup's subgroups, in a grid of their own. */
+static bool find_subgroup_axes(const Finder *s, uint32_t a, uint32_t b)
+{
+    NvptxFusion *f = s->f;
+    a &= SUBGROUPS;
+    b &= SUBGROUPS;
+    if (!a && b == SUBGROUPS)
+        f->across = s->subgroups;
+    else if (a == SUBGROUPS && !b)
+        f->across = 1;
+    else if (a & SUBGROUP_COLUMNS || b & SUBGROUP_ROWS || !f->across)
+        return false;
+    return f->across * f->rows == s->subgroups &&
+           (f->across == f->columns || 2 * f->across == f->columns);
+}
+
 static bool find_axes(Finder *s)
 {
     NvptxFusion *f = s->f;
     uint32_t a = axes_of_operand(s, 0), b = axes_of_operand(s, 1);
-    uint32_t rows = a & ~b, columns = b & ~a;
-    if (!rows || !columns)
-        return false;
-    f->row_axis = (uint32_t)__builtin_ctz(rows);
-    f->column_axis = (uint32_t)__builtin_ctz(columns);
     f->rows = NVPTX_BLOCK_ROWS / (f->tile * f->a.lines);
     f->columns = NVPTX_BLOCK_COLUMNS / (f->tile * f->b.lines);
     uint32_t warps = f->rows * f->columns;
-    return warps >= 8 && warps <= 32 && is_pow2(warps) && f->columns % 2 == 0 &&
+    bool found = s->subgroups > 1 ? find_subgroup_axes(s, a, b) : find_group_axes(f, a, b);
+    return found && warps >= 8 && warps <= 32 && is_pow2(warps) && f->columns % 2 == 0 &&
            f->rows * f->a.lines * f->tile == NVPTX_BLOCK_ROWS &&
            f->columns * f->b.lines * f->tile == NVPTX_BLOCK_COLUMNS;
 }
@@ -386,6 +566,7 @@ typedef struct Copies {
 static SpvId copy_value(Finder *s, Copies *c, SpvId id)
 {
     const SpvInst *i = in_loop(s, id);
+    id = on_line(s, id);
     if (!i)
         return id;
     if (i == s->f->counter)
@@ -417,6 +598,35 @@ static SpvId compute(Finder *s, uint16_t op, SpvId x, SpvId y)
     return i->id;
 }
 
+static SpvId choose(Finder *s, SpvId condition, SpvId x, SpvId y)
+{
+    uint32_t operands[] = { condition, x, y };
+    SpvInst *i = spv_make(s->m, SpvOpSelect, s->f->counter->type, spv_new_id(s->m), operands, 3);
+    spv_insert_before(s->before->insts.last, i);
+    return i->id;
+}
+
+static SpvId *copy_guards(Finder *s, Copies *c)
+{
+    SpvId *copies = NEW_ARRAY(s->e->arena, SpvId, s->guards.len + 1);
+    for (uint32_t k = 0; k < s->guards.len; k++)
+        copies[k] = copy_value(s, c, s->guards.data[k]);
+    return copies;
+}
+
+/* Where the last of the stages crosses an edge, which guards say, that one is left to the loop. */
+static SpvId stages_inside(Finder *s, SpvId stages, SpvId per, SpvId width)
+{
+    SpvId one = spv_int_constant(s->m, s->f->counter->type, 1), fewer = stages;
+    SpvId steps = compute(s, SpvOpISub, compute(s, SpvOpIMul, stages, per), one);
+    Copies last = { .counter =
+                        compute(s, SpvOpIAdd, s->f->start, compute(s, SpvOpIMul, steps, width)) };
+    SpvId *guards = copy_guards(s, &last), less = compute(s, SpvOpISub, stages, one);
+    for (uint32_t k = 0; k < s->guards.len; k++)
+        fewer = choose(s, guards[k], fewer, less);
+    return fewer;
+}
+
 /* Stages of 128 bytes of k that fit between start and bound, and the counter behind them. Where
  * start is not less than bound the numbers mean nothing. */
 static SpvId count_stages(Finder *s, uint64_t step, Copies *first)
@@ -429,7 +639,7 @@ static SpvId count_stages(Finder *s, uint64_t step, Copies *first)
     f->bound = copy_value(s, first, f->bound);
     SpvId left = compute(s, SpvOpISub, compute(s, SpvOpISub, f->bound, f->start), one);
     SpvId all = compute(s, SpvOpIAdd, compute(s, SpvOpUDiv, left, width), one);
-    f->stages = compute(s, SpvOpUDiv, all, per);
+    f->stages = stages_inside(s, compute(s, SpvOpUDiv, all, per), per, width);
     f->iterations = compute(s, SpvOpIMul, f->stages, per);
     f->end = compute(s, SpvOpIAdd, f->start, compute(s, SpvOpIMul, f->iterations, width));
     return compute(s, SpvOpISub, f->end, width);
@@ -476,6 +686,9 @@ static void evaluate_before(Finder *s, uint64_t step)
         compute(s, SpvOpIAdd, f->start, spv_int_constant(s->m, f->counter->type, step));
     copy_operand(s, 0, &f->a, copies);
     copy_operand(s, 1, &f->b, copies);
+    f->n_guards = (uint32_t)s->guards.len;
+    for (uint32_t k = 0; k < 3; k++)
+        f->guards[k] = copy_guards(s, &copies[k]);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -497,9 +710,9 @@ static bool fits(Finder *s)
 {
     NvptxFusion *f = s->f;
     uint64_t step;
-    if (!open_loop(s) || !loop_is_quiet(s) || !surroundings_fit(s) || !find_counter(s, &step) ||
-        degree(s, f->bound, 0) != 0 || !find_sums(s) || !types_fit(s) || !find_axes(s) ||
-        !operand_fits(s, 0, &f->a) || !operand_fits(s, 1, &f->b))
+    if (!open_loop(s) || !follow_line(s) || !surroundings_fit(s) || !find_counter(s, &step) ||
+        degree(s, f->bound, 0) != 0 || !guards_fit(s) || !find_sums(s) || !types_fit(s) ||
+        !find_axes(s) || !operand_fits(s, 0, &f->a) || !operand_fits(s, 1, &f->b))
         return false;
     evaluate_before(s, step);
     return true;
@@ -508,7 +721,7 @@ static bool fits(Finder *s)
 NvptxFusion *fusion_find(Emit *e)
 {
     const uint32_t *size = e->local_size;
-    if (e->W != NVPTX_WARP || size[0] != NVPTX_WARP || size[1] != 1 || size[2] != 1 ||
+    if (e->W != NVPTX_WARP || !size[0] || size[0] % NVPTX_WARP || size[1] != 1 || size[2] != 1 ||
         !shares_nothing(e->module))
         return NULL;
     for (uint32_t k = 0; k < e->cfg->n_loops; k++) {
@@ -517,6 +730,7 @@ NvptxFusion *fusion_find(Emit *e)
                        .m = e->module,
                        .g = e->cfg,
                        .loop = e->cfg->loops[k],
+                       .subgroups = size[0] / NVPTX_WARP,
                        .f = NEW(e->arena, NvptxFusion) };
         if (fits(s))
             return s->f;

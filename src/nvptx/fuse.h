@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Workgroups of one subgroup each that run as one block, because together they compute a product
- * that is large enough for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15).
+ * that is large enough for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15); or the subgroups
+ * of one workgroup that do, which is a block already.
  *
  * fuse.c finds the loop and says it here; staged.c does its work, before the loop is entered, as
  * far as that is possible; what is left the loop does, which stays as it is.
@@ -43,12 +44,26 @@ typedef struct NvptxFusion {
     SpvInst *counter;
     SpvId start, bound, stages, iterations, end; /* end: the counter behind so many iterations */
     bool compares_signed;
+    /* conditions under which an iteration does as said, which hold from first to last if they hold
+     * in the first, the second and the last; n_guards of each */
+    SpvId *guards[3];
+    uint32_t n_guards;
     uint32_t row_axis, column_axis; /* of workgroups, by which rows and columns of C go */
     /* workgroups of the block along those, of a warp each: 8, 16 or 32; NvptxEnv has columns */
     uint32_t rows, columns;
+    /* not 0: what is fused are subgroups of a workgroup, so many of them by columns: as many as
+     * `columns` says or half of that */
+    uint32_t across;
     /* what staged.c makes of it: by sum and element, and the counter */
     LV leaf[64][NVPTX_HELD], count;
 } NvptxFusion;
+
+/* NULL: a block is a workgroup. */
+static inline const NvptxFusion *fused_workgroups(const Emit *e)
+{
+    const NvptxFusion *f = threads_of(e)->fusion;
+    return f && !f->across ? f : NULL;
+}
 
 /* NULL: nothing was found, and nothing has changed. e has a module and a Cfg. */
 NvptxFusion *fusion_find(Emit *e);

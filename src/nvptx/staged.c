@@ -673,7 +673,8 @@ static void open_stager(Stager *s, Emit *e)
     s->b = (Panel){ .o = &f->b, .n = f->b.lines * f->chain, .table = B_TABLE, .at = A_BYTES };
     s->tid = threads_register(e, "tid.x");
     s->warp = shifted(s, s->tid, 5);
-    s->columns = threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns));
+    s->columns = f->across ? u32(s, f->across)
+                           : threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns));
     s->row = LLVMBuildUDiv(e->b, s->warp, s->columns, "");
     s->column = LLVMBuildURem(e->b, s->warp, s->columns, "");
     LV memory = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
@@ -719,6 +720,16 @@ static Block block_of(const Stager *s, uint32_t way)
                     .parts = groups == 1 ? 1 : groups / 2 };
 }
 
+/* In all iterations that are staged. */
+static LV guards_hold(const Stager *s)
+{
+    LV r = LLVMConstInt(s->e->i1, 1, 0);
+    for (uint32_t k = 0; k < s->f->n_guards; k++)
+        for (uint32_t at = 0; at < 3; at++)
+            r = both(s, r, emit_leaf(s->e, s->f->guards[at][k], 0));
+    return r;
+}
+
 static LV sum_of(const Stager *s, LV before, LV sum)
 {
     if (LLVMIsNull(before))
@@ -729,8 +740,9 @@ static LV sum_of(const Stager *s, LV before, LV sum)
 
 enum { WAYS = 3 /* not at all, by blocks of the whole size, by half of it */ };
 
-/* What the loop begins with: what it began with, or what is left behind the stages. */
-static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[WAYS],
+/* What the loop begins with: what it began with, or what is left behind the stages, by n - 1 kinds
+ * of blocks. */
+static void join(const Stager *s, NvptxFusion *f, uint32_t n, LLVMBasicBlockRef from[WAYS],
                  LV (*staged[WAYS])[NVPTX_HELD])
 {
     Emit *e = s->e;
@@ -741,41 +753,58 @@ static void join(const Stager *s, NvptxFusion *f, LLVMBasicBlockRef from[WAYS],
     for (uint32_t k = 0; k < f->a.lines * f->b.lines; k++)
         for (uint32_t j = 0; j < f->held; j++) {
             LV was = emit_leaf(e, loop_incoming(f->sums[k], before->id), j), values[WAYS] = { was };
-            for (uint32_t way = 1; way < WAYS; way++) {
+            for (uint32_t way = 1; way < n; way++) {
                 LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(from[way]));
                 values[way] = sum_of(s, was, staged[way][k][j]);
             }
             LLVMPositionBuilderAtEnd(e->b, here);
             f->leaf[k][j] = LLVMBuildPhi(e->b, LLVMTypeOf(was), "");
-            LLVMAddIncoming(f->leaf[k][j], values, from, WAYS);
+            LLVMAddIncoming(f->leaf[k][j], values, from, n);
         }
     f->count = LLVMBuildPhi(e->b, LLVMTypeOf(counts[0]), "");
-    LLVMAddIncoming(f->count, counts, from, WAYS);
+    LLVMAddIncoming(f->count, counts, from, n);
+}
+
+/* From a block each to `joined`; `ways` are block_of's. Returns where they begin. */
+static LLVMBasicBlockRef emit_way(Stager *s, uint32_t way, LLVMBasicBlockRef joined,
+                                  LLVMBasicBlockRef *from, LV (**staged)[NVPTX_HELD])
+{
+    LLVMBasicBlockRef begin = emit_new_block(s->e, way == 1 ? "large" : "small");
+    *staged = arena_alloc(s->e->arena, 64 * sizeof **staged);
+    LLVMPositionBuilderAtEnd(s->e->b, begin);
+    Block block = block_of(s, way);
+    emit_block(s, &block, *staged, joined);
+    *from = LLVMGetInsertBlock(s->e->b);
+    return begin;
 }
 
 void fusion_emit(Emit *e)
 {
     Stager *s = NEW(e->arena, Stager);
+    const NvptxFusion *f = threads_of(e)->fusion;
     LV(*staged[WAYS])[NVPTX_HELD] = { NULL };
     open_stager(s, e);
     LV fine = both(s, open_panel(s, &s->a), open_panel(s, &s->b));
-    fine = agreed(s, both(s, fine, has_stages(s)));
+    fine = agreed(s, both(s, both(s, fine, guards_hold(s)), has_stages(s)));
     LLVMBasicBlockRef from[WAYS] = { LLVMGetInsertBlock(e->b) },
                       joined = emit_new_block(e, "joined"), fused = emit_new_block(e, "fused");
     LLVMBuildCondBr(e->b, fine, fused, joined);
+    uint32_t n = 1;
+    LLVMBasicBlockRef begins[2] = { NULL, NULL };
+    for (uint32_t way = 1; way <= 2; way++)
+        if (!f->across || f->across * way == f->columns) {
+            begins[n - 1] = emit_way(s, way, joined, &from[n], &staged[n]);
+            n++;
+        }
     LLVMPositionBuilderAtEnd(e->b, fused);
-    LLVMBasicBlockRef starts[WAYS] = { NULL, emit_new_block(e, "large"), NULL };
-    starts[2] = emit_new_block(e, "small");
-    LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, s->f->columns)), starts[1], starts[2]);
-    for (uint32_t way = 1; way < WAYS; way++) {
-        staged[way] = arena_alloc(e->arena, 64 * sizeof *staged[way]);
-        LLVMPositionBuilderAtEnd(e->b, starts[way]);
-        Block block = block_of(s, way);
-        emit_block(s, &block, staged[way], joined);
-        from[way] = LLVMGetInsertBlock(e->b);
-    }
+    if (begins[1])
+        LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, f->columns)), begins[0], begins[1]);
+    else
+        LLVMBuildBr(e->b, begins[0]);
     LLVMPositionBuilderAtEnd(e->b, joined);
-    join(s, threads_of(e)->fusion, from, staged);
+    join(s, threads_of(e)->fusion, n, from, staged);
+    if (f->across)
+        return;
     LLVMBasicBlockRef enter = emit_new_block(e, "enter");
     LLVMBuildCondBr(e->b, threads_exists(e), enter, threads_of(e)->exit);
     LLVMPositionBuilderAtEnd(e->b, enter);

@@ -187,7 +187,7 @@ static void print(Emit *e, const EmitPrint *p)
 static void set_block_size(Emit *e)
 {
     char size[40];
-    const NvptxFusion *fused = threads_of(e)->fusion;
+    const NvptxFusion *fused = fused_workgroups(e);
     uint32_t x = e->local_size[0] * (fused ? fused->rows * fused->columns : 1);
     int n = snprintf(size, sizeof size, "%u,%u,%u", x, e->local_size[1], e->local_size[2]);
     if (e->local_size[0])
