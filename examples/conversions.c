@@ -264,6 +264,17 @@ static HeddleKernel *compile_form(const Session *s, Workload *w, bool shared)
     return kernel;
 }
 
+/* On the GPU, in both forms. */
+static bool show_both(const Session *s, Workload *w)
+{
+    bool good = show_gpu(s, w);
+    w->defines[w->n_defines] = (HeddleDefine){ "SHARED", "1" };
+    w->n_defines++;
+    good &= show_gpu(s, w);
+    w->n_defines--;
+    return good;
+}
+
 /* One line of the table. False when a result is wrong. */
 static bool demonstrate(const Session *s, Workload *w)
 {
@@ -282,9 +293,12 @@ static bool demonstrate(const Session *s, Workload *w)
         ratio[r] = times[1][r] / times[0][r];
     }
     if (kernel[0] && kernel[1])
-        printf("%-16s %-28s %8.1e  %8.1f  %8.1f  %6.2f%s\n", w->name, w->shape, error,
+        printf("%-16s %-28s %8.1e  %8.1f  %8.1f  %6.2f%s", w->name, w->shape, error,
                w->work * 1e-9 / median(times[0], ROUNDS), w->work * 1e-9 / median(times[1], ROUNDS),
                median(ratio, ROUNDS), good ? "" : "   WRONG");
+    if (good)
+        good = show_both(s, w);
+    printf("\n");
     fflush(stdout);
     heddle_kernel_free(kernel[0]);
     heddle_kernel_free(kernel[1]);
@@ -319,16 +333,18 @@ int main(int argc, char **argv)
     const char *picture = argc > 2 ? argv[2] : "texture.png";
     double decibels = 0;
     Session s = { .folder = argc > 1 ? argv[1] : EXAMPLES,
+                  .gpu = open_gpu(),
                   .log = heddle_log_new(heddle_print_to_stderr, NULL) };
     if (heddle_device_new(NULL, &s.device, s.log))
         return 1;
-    printf("%-16s %-28s %8s  %8s  %8s  %6s\n", "workload", "shape", "error", "GFLOP/s", "staged",
-           "ratio");
+    printf("%-16s %-28s %8s  %8s  %8s  %6s%s\n", "workload", "shape", "error", "GFLOP/s",
+           "staged", "ratio", s.gpu ? "    the GPU     staged" : "");
     bool good = all_workloads(&s, picture, &decibels);
     printf("\nerror: relative, against double precision; staged: the same through shared memory\n"
            "%s: the texture as four layers decode it, %.1f dB from the original\n",
            picture, decibels);
     heddle_device_free(s.device);
+    heddle_device_free(s.gpu);
     heddle_log_free(s.log);
     return good ? 0 : 1;
 }

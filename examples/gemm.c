@@ -38,6 +38,12 @@ static const Variant variants[] = {
     { "s8 -> s32", HEDDLE_S8, HEDDLE_S32, { { "INPUT", "int8_t" }, { "OUTPUT", "int" } }, 0 },
 };
 
+/* A device with the variant's kernel on it; gpu: both NULL where there is none. */
+typedef struct Place {
+    HeddleDevice *device;
+    HeddleKernel *kernel;
+} Place;
+
 typedef struct Shape { uint32_t m, n, k; } Shape;
 static const Shape shapes[] = { { 256, 256, 256 }, { 512, 512, 512 }, { 1024, 1024, 1024 },
                                 { 2048, 2048, 2048 }, { 512, 2048, 768 } };
@@ -227,13 +233,28 @@ static bool measure(const Problem *p, const Blas *blas, Times *out, HeddleLog *l
     return true;
 }
 
-/* One line of the table. False when the result is wrong. */
-static bool demonstrate(const Variant *v, HeddleKernel *kernel, Shape s, const Blas *blas,
-                        HeddleDevice *device, HeddleLog *log)
+/* The GPU's own rate, by its clock. False when the result is wrong. */
+static bool show_gpu(const Variant *v, Place gpu, Shape s, HeddleLog *log)
 {
-    Problem p = { .variant = v, .kernel = kernel, .shape = s };
+    Problem p = { .variant = v, .kernel = gpu.kernel, .shape = s };
+    double times[ROUNDS];
+    bool good = problem_open(&p, gpu.device, log);
+    for (int round = 0; good && round < ROUNDS; round++)
+        good = (times[round] = problem_run(&p, log)) >= 0;
+    good = good && relative_error(&p) <= v->tolerance;
+    if (good)
+        printf("  %9.1f", 2.0 * s.m * s.n * s.k * 1e-9 / median(times, ROUNDS));
+    problem_close(&p);
+    return good;
+}
+
+/* One line of the table. False when the result is wrong. */
+static bool demonstrate(const Variant *v, const Place at[2], Shape s, const Blas *blas,
+                        HeddleLog *log)
+{
+    Problem p = { .variant = v, .kernel = at[0].kernel, .shape = s };
     Times t;
-    bool good = problem_open(&p, device, log) && measure(&p, blas, &t, log);
+    bool good = problem_open(&p, at[0].device, log) && measure(&p, blas, &t, log);
     if (good) {
         double error = relative_error(&p), work = 2.0 * s.m * s.n * s.k * 1e-9;
         char blas_rate[16] = "-", ratio[16] = "-";
@@ -242,36 +263,53 @@ static bool demonstrate(const Variant *v, HeddleKernel *kernel, Shape s, const B
             snprintf(blas_rate, sizeof blas_rate, "%.1f", work / t.blas);
             snprintf(ratio, sizeof ratio, "%.2f", t.ratio);
         }
-        printf("%-11s %5u x %4u x %4u   %8.1e  %8.1f  %8s  %6s%s\n", v->name, s.m, s.n, s.k, error,
-               work / t.ours, blas_rate, ratio, good ? "" : "   WRONG");
+        printf("%-11s %5u x %4u x %4u   %8.1e  %8.1f  %8s  %6s", v->name, s.m, s.n, s.k, error,
+               work / t.ours, blas_rate, ratio);
+        if (at[1].kernel)
+            good &= show_gpu(v, at[1], s, log);
+        printf("%s\n", good ? "" : "   WRONG");
         fflush(stdout);
     }
     problem_close(&p);
     return good;
 }
 
-static bool run_variant(const Variant *v, const char *path, const Blas *blas, HeddleDevice *device,
-                        HeddleLog *log)
+static bool run_variant(const Variant *v, const char *path, const Blas *blas,
+                        HeddleDevice *device, HeddleDevice *gpu, HeddleLog *log)
 {
+    Place at[2] = { { .device = device }, { .device = gpu } };
     HeddleModuleOptions options = { .defines = v->defines, .n_defines = 2,
                                     .compiler = getenv("HEDDLE_GLSLANG") };
     HeddleModule *module;
-    HeddleKernel *kernel;
+    bool good = true;
     if (heddle_module_from_file(path, &options, &module, log))
         return false;
-    bool good = !heddle_kernel_new(device, module, NULL, &kernel, log);
+    for (int i = 0; i < 2 && good && at[i].device; i++)
+        good = !heddle_kernel_new(at[i].device, module, NULL, &at[i].kernel, log);
     for (size_t i = 0; good && i < sizeof shapes / sizeof *shapes; i++)
-        good = demonstrate(v, kernel, shapes[i], blas, device, log);
-    heddle_kernel_free(kernel);
+        good = demonstrate(v, at, shapes[i], blas, log);
+    heddle_kernel_free(at[0].kernel);
+    heddle_kernel_free(at[1].kernel);
     heddle_module_free(module);
     return good;
+}
+
+/* An NVIDIA GPU, if there is one. */
+static HeddleDevice *open_gpu(void)
+{
+    HeddleDeviceOptions o = { .kind = HEDDLE_DEVICE_CUDA };
+    HeddleLog *unheard = heddle_log_new(NULL, NULL);
+    HeddleDevice *gpu = NULL;
+    heddle_device_new(&o, &gpu, unheard);
+    heddle_log_free(unheard);
+    return gpu;
 }
 
 int main(int argc, char **argv)
 {
     char path[4096];
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
-    HeddleDevice *device;
+    HeddleDevice *device, *gpu = open_gpu();
     Blas blas;
     snprintf(path, sizeof path, "%s/gemm.comp", argc > 1 ? argv[1] : EXAMPLES);
     if (heddle_device_new(NULL, &device, log))
@@ -280,13 +318,16 @@ int main(int argc, char **argv)
     bool has_blas = blas_open(&blas, info->threads);
     printf("%s\n%s, %u threads; OpenBLAS: %s\n\n", path, info->name, info->threads,
            has_blas ? blas.core() : "not found");
-    printf("%-11s %5s   %4s   %4s   %8s  %8s  %8s  %6s\n", "types", "m", "n", "k", "error",
-           "GFLOP/s", "OpenBLAS", "ratio");
+    if (gpu)
+        printf("the GPU: %s, by its own clock\n\n", heddle_device_info(gpu)->name);
+    printf("%-11s %5s   %4s   %4s   %8s  %8s  %8s  %6s%s\n", "types", "m", "n", "k", "error",
+           "GFLOP/s", "OpenBLAS", "ratio", gpu ? "    the GPU" : "");
     bool good = true;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        good &= run_variant(&variants[i], path, has_blas ? &blas : NULL, device, log);
+        good &= run_variant(&variants[i], path, has_blas ? &blas : NULL, device, gpu, log);
     printf("\nerror: |C - AB| / |AB| against double precision; OpenBLAS: sgemm of that shape\n");
     heddle_device_free(device);
+    heddle_device_free(gpu);
     heddle_log_free(log);
     return good ? 0 : 1;
 }

@@ -319,19 +319,12 @@ static bool rearranged(Workload *w, bool turn, const uint32_t *size, HeddleLog *
 static bool demonstrate(const Session *s, Workload *w)
 {
     HeddleKernel *kernel = compile(s, w);
-    bool once = heddle_device_info(s->device)->kind == HEDDLE_DEVICE_REFERENCE, good = kernel;
-    double times[ROUNDS], error = NAN;
-    memset(w->out->data, 0xff, w->out->size);
-    for (int r = 0; good && r < (once ? 1 : ROUNDS); r++) {
-        times[r] = run(s, w, kernel);
-        good = times[r] >= 0;
-        error = r ? error : relative_error(w);
-    }
-    bool right = good && error <= w->tolerance;
-    if (good)
-        printf("%-16s %-36s %8.1e  %8.1f %s%s\n", w->name, w->shape, error,
-               w->work * 1e-9 / median(times, once ? 1 : ROUNDS), w->tolerance > 0 ? "" : " GB/s",
-               right ? "" : "   WRONG");
+    bool once = heddle_device_info(s->device)->kind == HEDDLE_DEVICE_REFERENCE;
+    double error, seconds = time_of(s, w, kernel, once ? 1 : ROUNDS, &error);
+    bool right = seconds >= 0 && error <= w->tolerance;
+    printf("%-16s %-36s %8.1e  %8.1f", w->name, w->shape, error, w->work * 1e-9 / seconds);
+    right &= show_gpu(s, w);
+    printf("%s%s\n", w->tolerance > 0 ? "" : "  GB/s", right ? "" : "   WRONG");
     fflush(stdout);
     heddle_kernel_free(kernel);
     return right;
@@ -373,13 +366,16 @@ int main(int argc, char **argv)
     bool reference = argc > 2 && !strcmp(argv[2], "reference");
     HeddleDeviceOptions o = { .kind = reference ? HEDDLE_DEVICE_REFERENCE : HEDDLE_DEVICE_CPU };
     Session s = { .folder = argc > 1 ? argv[1] : EXAMPLES,
+                  .gpu = reference ? NULL : open_gpu(),
                   .log = heddle_log_new(heddle_print_to_stderr, NULL) };
     if (heddle_device_new(&o, &s.device, s.log))
         return 1;
-    printf("%-16s %-36s %8s  %8s\n", "workload", "shape", "error", "GFLOP/s");
+    printf("%-16s %-36s %8s  %8s%s\n", "workload", "shape", "error", "GFLOP/s",
+           s.gpu ? "  on the GPU" : "");
     bool good = all_workloads(&s);
     printf("\nerror: relative, against double precision\n");
     heddle_device_free(s.device);
+    heddle_device_free(s.gpu);
     heddle_log_free(s.log);
     return good ? 0 : 1;
 }

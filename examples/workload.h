@@ -76,9 +76,20 @@ static inline void workload_close(Workload *w)
 
 typedef struct Session {
     const char *folder;
-    HeddleDevice *device;
+    HeddleDevice *device, *gpu; /* gpu: NULL where there is none */
     HeddleLog *log;
 } Session;
+
+/* An NVIDIA GPU, if there is one. */
+static inline HeddleDevice *open_gpu(void)
+{
+    HeddleDeviceOptions o = { .kind = HEDDLE_DEVICE_CUDA };
+    HeddleLog *unheard = heddle_log_new(NULL, NULL);
+    HeddleDevice *gpu = NULL;
+    heddle_device_new(&o, &gpu, unheard);
+    heddle_log_free(unheard);
+    return gpu;
+}
 
 static inline int ascending(const void *a, const void *b)
 {
@@ -142,6 +153,38 @@ static inline double relative_error(const Workload *w)
         norm += want * want;
     }
     return norm > 0 ? sqrt(squares / norm) : NAN;
+}
+
+/* Of a kernel compiled, its median time over so many rounds; *error: of the first. Negative when it
+ * fails. */
+static inline double time_of(const Session *s, const Workload *w, HeddleKernel *kernel, int rounds,
+                             double *error)
+{
+    double times[ROUNDS];
+    memset(w->out->data, 0xff, w->out->size);
+    *error = NAN;
+    for (int r = 0; r < rounds; r++) {
+        times[r] = kernel ? run(s, w, kernel) : -1;
+        if (times[r] < 0)
+            return -1;
+        *error = r ? *error : relative_error(w);
+    }
+    return median(times, rounds);
+}
+
+/* A column of the GPU's rate, right or not; prints nothing where there is no GPU. */
+static inline bool show_gpu(const Session *s, const Workload *w)
+{
+    Session on_gpu = { s->folder, s->gpu, NULL, s->log };
+    double error;
+    if (!s->gpu)
+        return true;
+    HeddleKernel *kernel = compile(&on_gpu, w);
+    double seconds = time_of(&on_gpu, w, kernel, ROUNDS, &error);
+    bool right = seconds >= 0 && error <= w->tolerance;
+    printf("  %9.1f%s", w->work * 1e-9 / seconds, right ? "" : " WRONG");
+    heddle_kernel_free(kernel);
+    return right;
 }
 
 /* An element of a convolution of NHWC x[0] with x[1], by the sizes that the kernels share. */

@@ -198,7 +198,7 @@ static bool is_alone(const Grid *g, const SpvInst *i)
 
 /* ---- which grid ------------------------------------------------------------------------------ */
 
-/* Of a subgroup: multiply-adds, of which a tile's are about as much as eight loads of its lines, and
+/* Of a subgroup: multiply-adds, of which a tile takes about as long as eight loads of lines, and
  * elements that it loads for them. */
 static uint64_t cost_of(const Grid *g, const SpvInst *i)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Workgroups of one subgroup each that run as one block, because together they compute a product
- * that is large enough for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15); or the subgroups
- * of one workgroup that do, which is a block already.
+ * that is large enough for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15); or a workgroup
+ * whose subgroups do, which is a block already.
  *
  * fuse.c finds the loop and says it here; staged.c does its work, before the loop is entered, as
  * far as that is possible; what is left the loop does, which stays as it is.
