@@ -261,6 +261,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .work_dim = device_work_dim(x),
                       .print = x->print,
                       .user = x->user,
+                      .stats = x->stats,
                       .rows = k->counts.rows,
                       .sample_ns = x->sample_ns,
                       .samples = k->counts.samples,
@@ -283,7 +284,6 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     }
     if (!x->untimed)
         x->end_ns = clock_ns();
-    memcpy(x->stats, d.stats, sizeof x->stats);
     x->fault = d.fault;
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }

@@ -235,7 +235,7 @@ typedef struct DeviceDispatch {
     void *progress_user;
     uint64_t sample_ns, watchdog_ns; /* HeddleDispatch's, where ops->lines is there */
     /* what came of it */
-    uint64_t stats[DEVICE_N_STATS];
+    uint64_t stats[DEVICE_N_STATS]; /* its counts are added to what is there */
     DeviceFault fault;
     uint64_t start_ns, end_ns; /* on a clock of the device's that goes forward only */
     HeddleResult result;       /* of one that was submitted to a queue */

@@ -7,17 +7,22 @@
 
 bool device_region(const DeviceDispatch *d, uint32_t *number, DeviceRegion *out)
 {
+    uint32_t rest[3], edges = 0;
+    for (uint32_t k = 0; k < 3; k++) {
+        rest[k] = d->local_size[k] ? d->global_size[k] % d->local_size[k] : 0;
+        edges |= (uint32_t)(rest[k] != 0) << k;
+    }
     while (*number < 8) {
         uint32_t corner = (*number)++;
         bool some = true;
+        if (corner & ~edges)
+            continue;
         for (uint32_t k = 0; k < 3; k++) {
             bool edge = corner >> k & 1;
-            uint32_t size = MAX(d->local_size[k], 1);
-            uint32_t rest = d->local_size[k] ? d->global_size[k] % size : 0;
-            uint32_t whole = d->groups[k] - (rest != 0);
+            uint32_t whole = d->groups[k] - (rest[k] != 0);
             out->first[k] = d->base_group[k] + (edge ? whole : 0);
-            out->groups[k] = edge ? rest != 0 : whole;
-            out->local_size[k] = edge ? rest : d->local_size[k];
+            out->groups[k] = edge ? 1 : whole;
+            out->local_size[k] = edge ? rest[k] : d->local_size[k];
             some &= out->groups[k] != 0;
         }
         if (some)

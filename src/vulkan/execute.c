@@ -137,9 +137,8 @@ static const bool *const *find_images(const HvBoundState *s, Arena *scratch)
 typedef struct Running {
     HvExec *exec;
     const HvBoundState *state;
-    DeviceDispatch x;
     DiagSink sink;
-    char error[VK_MAX_DESCRIPTION_SIZE]; /* the first; or "" */
+    char *error; /* the first, VK_MAX_DESCRIPTION_SIZE; or "" */
 } Running;
 
 /* What a checking device finds is told, and the program goes on, unless HEDDLE_CHECK=fatal. Any
@@ -162,10 +161,11 @@ static void complain(void *user, const Diag *d)
 static HeddleResult dispatch_bound(void *user)
 {
     Running *r = user;
-    DeviceBase *d = device_base(r->exec->device);
+    HvExec *x = r->exec;
+    DeviceBase *d = device_base(x->device);
     if (d->info.wants_images)
-        r->x.images = find_images(r->state, &r->exec->scratch);
-    return d->ops->dispatch(d, &r->x, &r->exec->scratch, &r->sink);
+        x->dispatch.images = find_images(r->state, &x->scratch);
+    return d->ops->dispatch(d, &x->dispatch, &x->scratch, &r->sink);
 }
 
 static void count(HvKernel *k, const DeviceDispatch *x, uint64_t ns)
@@ -182,22 +182,28 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
     const HvPipeline *p = s->pipeline;
     if (!groups[0] || !groups[1] || !groups[2] || !find_slots(x, s))
         return;
-    Running r = { .exec = x, .state = s };
+    char error[VK_MAX_DESCRIPTION_SIZE];
+    Running r = { .exec = x, .state = s, .error = error };
+    error[0] = 0;
     r.sink = (DiagSink){ .report = complain, .user = &r };
-    r.x = (DeviceDispatch){ .kernel = p->kernel->code,
-                            .slots = x->slots,
-                            .counts = x->counts,
-                            .push = s->push,
-                            .untimed = true,
-                            .budget = x->device->instance->config.budget };
-    memcpy(r.x.groups, groups, sizeof r.x.groups);
-    memcpy(r.x.base_group, base, sizeof r.x.base_group);
+    DeviceDispatch *d = &x->dispatch;
+    d->kernel = p->kernel->code;
+    d->slots = x->slots;
+    d->counts = x->counts;
+    d->push = s->push;
+    d->untimed = true;
+    d->budget = x->device->instance->config.budget;
+    memcpy(d->groups, groups, sizeof d->groups);
+    memcpy(d->base_group, base, sizeof d->base_group);
+    d->fault.kind = DEVICE_FAULT_NONE;
     bool counted = x->device->instance->config.stats;
+    if (counted)
+        memset(d->stats, 0, sizeof d->stats);
     uint64_t start = counted ? clock_ns() : 0;
     log_guarded(NULL, &x->scratch, dispatch_bound, &r);
     arena_free(&x->scratch);
     if (counted)
-        count(p->kernel, &r.x, clock_ns() - start);
+        count(p->kernel, d, clock_ns() - start);
     if (r.error[0])
-        device_lose(x->device, &p->base, r.error, &r.x.fault);
+        device_lose(x->device, &p->base, r.error, &d->fault);
 }

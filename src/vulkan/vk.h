@@ -457,7 +457,8 @@ const HvBoundState *command_state(HvCommandBuffer *c);
 /* What runs command buffers: one a queue. */
 struct HvExec {
     HvDevice *device;
-    Arena scratch; /* of a dispatch */
+    Arena scratch;           /* of a dispatch */
+    DeviceDispatch dispatch; /* what all have in common stays in it; large to fill in each time */
     const DeviceBinding **slots;
     uint32_t *counts;                 /* descriptors of each slot */
     uint32_t n_slots;                 /* room */

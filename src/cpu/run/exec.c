@@ -35,8 +35,7 @@ struct Job {
     atomic_uint_fast64_t next_block;
     atomic_uint helpers; /* workers running it; changed under the device's lock */
     uint32_t max_helpers;
-    uint64_t stats[DEVICE_N_STATS]; /* of the helpers */
-    DeviceFault fault;              /* of a helper, if any */
+    DeviceFault fault; /* of a helper, if any */
     Job *next;
 };
 
@@ -45,7 +44,8 @@ struct CpuDevice {
     pthread_cond_t work, done;
     pthread_mutex_t print_lock;
     Job *jobs;
-    ExecPool *pools; /* for calling threads; the unused ones */
+    _Atomic(ExecPool *) spare; /* a pool for a calling thread, which needs no lock to take it */
+    ExecPool *pools;           /* more of them; the unused ones */
     pthread_t *workers;
     uint32_t n_workers, sleeping, spinning;
     atomic_uint epoch; /* counts the jobs queued; idle threads watch it */
@@ -62,6 +62,8 @@ struct CpuDevice {
  * grid. */
 ExecBlock plan_block(const ExecPlan *p, uint64_t number)
 {
+    if (p->n_blocks == 1)
+        return (ExecBlock){ .size = { p->dispatch->groups[0], p->dispatch->groups[1] } };
     uint64_t plane = (uint64_t)p->blocks[0] * p->blocks[1], in_plane = number % plane;
     uint64_t per_panel = (uint64_t)p->panel * p->blocks[1], panel = in_plane / per_panel;
     uint64_t rest = in_plane % per_panel, left = panel * p->panel;
@@ -337,18 +339,18 @@ static Job *pick_job(CpuDevice *d)
     return best;
 }
 
-/* What a thread counted, to the dispatch's sums and rows. Under the lock. */
-static void add_counts(const ExecPool *pool, const ExecPlan *p, uint64_t *sums)
+/* What a thread counted, to the dispatch's sums and the kernel's rows. Under the lock, where other
+ * threads may do so too. */
+static void add_counts(const ExecPool *pool, const ExecPlan *p)
 {
     const uint64_t *from = pool->stats;
-    uint64_t *rows = p->dispatch->rows;
-    for (uint32_t i = 0; i < DEVICE_N_STATS; i++)
-        sums[i] += *from++;
-    for (uint64_t k = 0; k < (uint64_t)p->kernel->n_rows * DEVICE_N_STATS; k++) {
-        sums[k % DEVICE_N_STATS] += from[k];
-        if (rows)
-            rows[k] += from[k];
-    }
+    uint64_t *sums = p->dispatch->stats, *rows = p->dispatch->rows;
+    uint64_t n_rows = p->kernel->n_rows;
+    for (uint64_t r = 0; sums && r <= n_rows; r++)
+        for (uint32_t i = 0; i < DEVICE_N_STATS; i++)
+            sums[i] += from[r * DEVICE_N_STATS + i];
+    for (uint64_t k = 0; rows && k < n_rows * DEVICE_N_STATS; k++)
+        rows[k] += from[DEVICE_N_STATS + k];
 }
 
 /* Helps with a job. It is called, and returns, under the lock. */
@@ -364,7 +366,7 @@ static void help(CpuDevice *d, Job *j, ExecPool *pool)
     if (fault.kind)
         j->fault = fault;
     if (able)
-        add_counts(pool, j->plan, j->stats);
+        add_counts(pool, j->plan);
     if (!able)
         j->max_helpers = 0; /* no memory for helpers: its caller does it alone */
     /* Once the count is zero, the job belongs to its caller again. */
@@ -440,18 +442,31 @@ static void retire_job(CpuDevice *d, Job *j)
 
 /* ---- dispatches ---------------------------------------------------------------------------- */
 
-static ExecPool *take_pool(CpuDevice *d)
+/* NULL: all are in use. */
+static ExecPool *take_unused(CpuDevice *d)
 {
+    ExecPool *pool = atomic_exchange_explicit(&d->spare, NULL, memory_order_acquire);
+    if (pool)
+        return pool;
     pthread_mutex_lock(&d->lock);
-    ExecPool *pool = d->pools;
+    pool = d->pools;
     if (pool)
         d->pools = pool->next;
     pthread_mutex_unlock(&d->lock);
+    return pool;
+}
+
+static ExecPool *take_pool(CpuDevice *d)
+{
+    ExecPool *pool = take_unused(d);
     return pool ? pool : calloc(1, sizeof *pool);
 }
 
 static void return_pool(CpuDevice *d, ExecPool *pool)
 {
+    pool = atomic_exchange_explicit(&d->spare, pool, memory_order_acq_rel);
+    if (!pool)
+        return;
     pthread_mutex_lock(&d->lock);
     pool->next = d->pools;
     d->pools = pool;
@@ -462,18 +477,18 @@ static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t th
                     CpuDispatch *out)
 {
     Job job = { .plan = p, .max_helpers = threads - 1 };
-    bool shared = job.max_helpers && p->n_blocks > 1;
-    if (shared)
+    if (!p->one_thread)
         queue_job(d, &job);
     DeviceFault own = { .kind = DEVICE_FAULT_NONE };
     pool_run(pool, p, &job.next_block, &own);
-    if (shared)
+    if (!p->one_thread)
         retire_job(d, &job);
-    pthread_mutex_lock(&d->lock);
-    add_counts(pool, p, job.stats);
-    pthread_mutex_unlock(&d->lock);
-    for (int i = 0; i < DEVICE_N_STATS; i++)
-        out->stats[i] += job.stats[i];
+    /* The sums are this dispatch's, whose helpers have left; rows are all dispatches'. */
+    if (out->rows)
+        pthread_mutex_lock(&d->lock);
+    add_counts(pool, p);
+    if (out->rows)
+        pthread_mutex_unlock(&d->lock);
     out->fault = own.kind ? own : job.fault;
 }
 
@@ -530,9 +545,9 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     uint32_t threads = d->n_workers + 1;
     if (dispatch->max_threads)
         threads = MIN(threads, dispatch->max_threads);
-    plan.one_thread = threads == 1;
     plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
+    plan.one_thread = threads == 1 || plan.n_blocks == 1;
     ExecPool *pool = take_pool(d);
     if (!pool)
         return bad(sink, "out of memory");
@@ -607,9 +622,7 @@ void cpu_device_free(CpuDevice *d)
     pthread_mutex_unlock(&d->lock);
     for (uint32_t i = 0; i < d->n_workers; i++)
         pthread_join(d->workers[i], NULL);
-    while (d->pools) {
-        ExecPool *pool = d->pools;
-        d->pools = pool->next;
+    for (ExecPool *pool; (pool = take_unused(d));) {
         pool_free(pool);
         free(pool);
     }

@@ -145,7 +145,9 @@ void fault_catch_no_more(void)
 
 bool fault_guarded(void (*work)(void *user), void *user, Fiber *home, DeviceFault *fault)
 {
-    Guard g = { .home = home, .fault = fault };
+    Guard g; /* a jmp_buf is large to clear */
+    g.home = home;
+    g.fault = fault;
     if (setjmp(g.escape) == 0) {
         current = &g;
         work(user);

@@ -25,16 +25,15 @@ typedef struct CpuDispatch {
     /* OpenCL: of the whole dispatch, if these workgroups are the smaller ones at its edge; 0 = the
      * same */
     uint32_t enqueued_size[3], n_groups[3], global_size[3];
-    uint32_t work_dim;              /* 0 = 3 */
-    uint64_t local_bytes;           /* OpenCL's dynamic local memory, behind kernel->shared_bytes */
-    uint32_t max_threads;           /* 0 = all */
-    int interleave;                 /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
-    bool prefetch;                  /* loops with wait queues prefetch; false = decide */
-    uint64_t stats[DEVICE_N_STATS]; /* out: the dispatch's counts are added */
-    DeviceFault fault;              /* out: what ended it early */
-    /* out: kernel->n_rows times DEVICE_N_STATS counters, to which the dispatch's are added under
-     * the device's lock; may be NULL */
-    uint64_t *rows;
+    uint32_t work_dim;    /* 0 = 3 */
+    uint64_t local_bytes; /* OpenCL's dynamic local memory, behind kernel->shared_bytes */
+    uint32_t max_threads; /* 0 = all */
+    int interleave;       /* workgroups sharing a core: 0 = decide, 1 = off, 16 = 4x4 */
+    bool prefetch;        /* loops with wait queues prefetch; false = decide */
+    /* out: counters, to which the dispatch's are added; either may be NULL. DEVICE_N_STATS sums;
+     * kernel->n_rows times as many, which change under the device's lock */
+    uint64_t *stats, *rows;
+    DeviceFault fault; /* out: what ended it early */
     /* DeviceDispatch's, for a kernel with lines. Looks are counted in samples, by line of
      * kernel->lines and, behind these, elsewhere */
     uint64_t sample_ns, watchdog_ns;

@@ -462,18 +462,29 @@ static CpuWatch watch_of(const ExecPool *pool, const ExecPlan *p)
                        .env = &pool->strands[0]->env };
 }
 
+static bool run_guarded(Share *r, DeviceFault *fault)
+{
+    bool fibers = r->plan->fibers || r->plan->own_stack;
+    return fault_guarded(run_share, r, fibers ? &r->pool->home : NULL, fault);
+}
+
+static bool run_watched(Share *r, DeviceFault *fault)
+{
+    CpuWatch w = watch_of(r->pool, r->plan);
+    watch_begin(&w);
+    bool fine = run_guarded(r, fault);
+    watch_end(&w);
+    return fine;
+}
+
 bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block,
               DeviceFault *fault)
 {
     Share r = { pool, p, next_block };
     FloatControl kept = float_control();
     CpuTiles tiles = p->kernel->tiles ? cpu_tiles_begin() : (CpuTiles){ { 0 } };
-    CpuWatch w = watch_of(pool, p);
     set_float_control(FLOAT_DEFAULT);
-    if (p->watched)
-        watch_begin(&w);
-    bool fine = fault_guarded(run_share, &r, p->fibers || p->own_stack ? &pool->home : NULL, fault);
-    watch_end(&w);
+    bool fine = p->watched ? run_watched(&r, fault) : run_guarded(&r, fault);
     set_float_control(kept);
     if (p->kernel->tiles)
         cpu_tiles_end(&tiles);

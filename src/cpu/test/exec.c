@@ -64,7 +64,8 @@ static void check_grid(CpuDevice *d, const uint32_t groups[3], const CpuKernel *
     uint64_t n = (uint64_t)groups[0] * groups[1] * groups[2] * subgroups, wrong = 0;
     Grid g = {.groups = groups, .base = base, .counts = calloc(n + 1, sizeof(atomic_uint))};
     Grid *push = &g;
-    CpuDispatch x = {.kernel = k, .push = &push, .interleave = interleave};
+    uint64_t stats[DEVICE_N_STATS] = {0};
+    CpuDispatch x = {.kernel = k, .push = &push, .interleave = interleave, .stats = stats};
     for (int i = 0; i < 3; i++) {
         x.groups[i] = groups[i];
         x.base_group[i] = base[i];
@@ -75,8 +76,8 @@ static void check_grid(CpuDevice *d, const uint32_t groups[3], const CpuKernel *
         wrong += g.counts[i] != 1;
     CHECK_EQ_U64(wrong, 0);
     CHECK_EQ_U64(g.wrong, 0);
-    CHECK_EQ_U64(x.stats[DEVICE_STAT_MULADDS], n);
-    CHECK_EQ_U64(x.stats[DEVICE_STAT_FLOPS], 2 * n);
+    CHECK_EQ_U64(stats[DEVICE_STAT_MULADDS], n);
+    CHECK_EQ_U64(stats[DEVICE_STAT_FLOPS], 2 * n);
     free(g.counts);
 }
 
@@ -251,10 +252,12 @@ TEST(small_data_are_not_interleaved)
                             .local_size = {32, 1, 1}, .stack_bytes = 4096, .can_yield = true};
         DeviceBinding binding = {NULL, big ? 1u << 30 : 1u << 14};
         const DeviceBinding *slots[] = {&binding};
-        CpuDispatch x = {.kernel = &kernel, .slots = slots, .push = &push, .groups = {4, 4, 1}};
+        uint64_t stats[DEVICE_N_STATS] = {0};
+        CpuDispatch x = {.kernel = &kernel, .slots = slots, .push = &push, .groups = {4, 4, 1},
+                         .stats = stats};
         CHECK(dispatch_on(1, &x));
         CHECK_EQ_U64(t.step[1], big ? 0 : 1);
-        CHECK_EQ_U64(x.stats[DEVICE_STAT_YIELDS], big ? 16 * STEPS : 0);
+        CHECK_EQ_U64(stats[DEVICE_STAT_YIELDS], big ? 16 * STEPS : 0);
     }
 }
 
@@ -297,12 +300,13 @@ static Keeper kept_by(uint32_t columns, const CpuSlot *slots, const DeviceBindin
                          .panel_bytes = panel_bytes,
                          .panel_words = 4 };
     const DeviceBinding *bound[] = { a, b };
+    uint64_t all[DEVICE_N_STATS] = { 0 };
     CpuDispatch x = {
-        .kernel = &kernel, .slots = bound, .push = &push, .groups = { columns, 4, 1 }
+        .kernel = &kernel, .slots = bound, .push = &push, .groups = { columns, 4, 1 }, .stats = all
     };
     CHECK(dispatch_on(1, &x));
-    stats[0] = x.stats[DEVICE_STAT_PANELS_PACKED];
-    stats[1] = x.stats[DEVICE_STAT_PANELS_SHARED];
+    stats[0] = all[DEVICE_STAT_PANELS_PACKED];
+    stats[1] = all[DEVICE_STAT_PANELS_SHARED];
     CHECK_EQ_U64(k.asked, columns * 4 * 3);
     CHECK_EQ_U64(k.mistaken, 0);
     return k;
@@ -416,14 +420,15 @@ static void *call_often(void *argument)
         uint32_t groups[3] = {1 + i % 7 * 9, 1 + i % 3, 1}, n = groups[0] * groups[1] * 2;
         Grid g = {.groups = groups, .base = base, .counts = calloc(n, sizeof(atomic_uint))};
         Grid *push = &g;
+        uint64_t stats[DEVICE_N_STATS] = {0};
         CpuDispatch x = {.kernel = &kernel, .push = &push, .groups = {groups[0], groups[1], 1},
-                         .max_threads = i % 3};
+                         .max_threads = i % 3, .stats = stats};
         kernel.has_barrier = i % 2;
         TestDiags diags = TEST_DIAGS(diags);
         bool ok = cpu_dispatch(c->device, &x, &diags.sink) && !g.wrong;
         for (uint32_t e = 0; e < n; e++)
             ok = ok && g.counts[e] == 1;
-        c->failures += !ok || x.stats[DEVICE_STAT_MULADDS] != n;
+        c->failures += !ok || stats[DEVICE_STAT_MULADDS] != n;
         free(g.counts);
     }
     return NULL;
