@@ -145,6 +145,10 @@ PassWaitQueues *wait_queues_find(Arena *a, SpvModule *m, const Cfg *g);
 const PassAheadLoad *wait_queues_load(const PassWaitQueues *w, const SpvInst *i); /* or NULL */
 uint32_t wait_queues_hint(const CfgLoop *loop); /* PassAheadLoad.queues; 0: no hint */
 bool wait_queues_may_load(SpvModule *m, const SpvInst *i);
+/* What a value, or a pointer in bytes, grows by from one iteration to the next; NULL: not the same
+ * each time. */
+const PassAheadStep *wait_queues_step(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
+                                      SpvId id);
 /* Whether a value is the same in all iterations, as long as memory does not change. */
 bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop, SpvId id);
 

@@ -292,6 +292,13 @@ bool wait_queues_same(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
     return is_same(&s, id, MAX_DEPTH);
 }
 
+const PassAheadStep *wait_queues_step(Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop,
+                                      SpvId id)
+{
+    StepSearch s = open_search(a, m, g, loop);
+    return step_of(&s, id, MAX_DEPTH);
+}
+
 static void find_loads(PassWaitQueues *w, Arena *a, SpvModule *m, const Cfg *g, const CfgLoop *loop)
 {
     StepSearch s = open_search(a, m, g, loop);

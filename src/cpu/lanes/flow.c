@@ -502,6 +502,7 @@ static void place_latch(Emit *e, FlowNode *n)
     FlowNode *header = &flow_of(e)->nodes[flow_of(e)->node_of[n->loop->header]];
     LLVMPositionBuilderAtEnd(e->b, n->bb);
     slot_segment(e, (uint32_t)(n - flow_of(e)->nodes), &n->from);
+    turns_take(e, n->loop);
     LV mask = n->tracked ? slot_load(e, n->mask_slot) : NULL;
     if (mask && header->mask_slot)
         slot_store(e, header->mask_slot, mask);
@@ -547,7 +548,7 @@ static uint32_t constant(Emit *e, SpvId id)
     return (uint32_t)x;
 }
 
-static bool one_subgroup(const Emit *e)
+bool flow_one_subgroup(const Emit *e)
 {
     uint64_t n = (uint64_t)e->local_size[0] * e->local_size[1] * e->local_size[2];
     return n && n <= e->W;
@@ -562,7 +563,7 @@ static void fence(Emit *e, uint32_t scope)
 
 void flow_barrier(Emit *e)
 {
-    if (one_subgroup(e))
+    if (flow_one_subgroup(e))
         return;
     lanes_of(e)->kernel->has_barrier = true;
     LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));

@@ -516,5 +516,6 @@ bool lanes_plan(Emit *e)
     find_masks(e);
     find_chosen(e);
     find_slots(e);
+    turns_plan(e);
     return true;
 }

@@ -32,6 +32,12 @@ uint32_t flow_slot_home(const Emit *e, SpvId id);
 LLVMBuilderRef flow_top(Emit *e); /* at the top of the current block */
 LV lanes_uniform(Emit *e, LV v);  /* EmitTarget.uniform */
 
+bool flow_one_subgroup(const Emit *e); /* in each workgroup, for certain */
+
+/* turns.c */
+void turns_plan(Emit *e);
+void turns_take(Emit *e, const CfgLoop *loop); /* on its back edge */
+
 /* kept.c: EmitTarget.defined, elsewhere */
 void kept_begin(Emit *e);
 void kept_defined(Emit *e, const SpvInst *i, EmitValue *v);

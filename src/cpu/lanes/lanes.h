@@ -35,6 +35,7 @@ typedef struct Lanes {
     LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
     struct LanesRows *rows; /* rows.c's; NULL: nothing is counted by lines */
+    uint64_t *loop_bytes;   /* turns.c's, by Cfg.loops: what an iteration streams */
     bool seldom;            /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
@@ -77,6 +78,9 @@ LV lanes_any(Emit *e, LV mask); /* i1 */
 /* i32: the lowest active lane; 0 if there is none */
 LV lanes_first(Emit *e);
 void flow_barrier(Emit *e); /* waits for the other subgroups of the workgroup */
+/* turns.c: so many bytes of buffers are read in each iteration of the loop that code is built for,
+ * on whose back edge the subgroups that share this core then take turns. */
+void lanes_streams(Emit *e, uint64_t bytes);
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */

@@ -115,7 +115,7 @@ typedef struct CpuKernel {
     uint32_t stack_bytes;     /* a fiber of it needs */
     uint32_t max_invocations; /* of a workgroup; 0 = any number */
     bool has_barrier;         /* subgroups of a workgroup must run interleaved */
-    bool can_yield;           /* has a matrix loop with yields */
+    bool can_yield;           /* has a loop with yields (lanes/turns.c) */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;

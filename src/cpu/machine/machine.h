@@ -81,6 +81,7 @@ struct CpuTuning {
     uint32_t frames_percent;    /* of L2 that their memory may take */
     uint32_t panel_l2s;         /* L2 caches' worth of packed operands, kept by a thread */
     uint32_t yield_bytes;       /* streamed by a workgroup between two yields */
+    uint32_t page_bytes;        /* what a vector of another page counts as, of these */
     uint32_t blocks_per_thread; /* of a dispatch, at least */
     uint32_t block_groups;      /* workgroups of a block, at most */
     uint32_t prefetch_l2s;      /* data of so many L2 caches is worth prefetching */

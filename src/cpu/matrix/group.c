@@ -412,11 +412,7 @@ static void count_stream(Emit *e, SpvId id)
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_LAZY || v->tile.near || v->type->scope == SpvScopeWorkgroup)
         return;
-    for (const CfgLoop *l = e->cfg->blocks[e->position].loop; l; l = NULL)
-        for (uint32_t k = 0; k < e->cfg->n_loops; k++)
-            if (e->cfg->loops[k] == l)
-                matrices_of(e)->loop_bytes[k] +=
-                    (uint64_t)v->type->rows * v->type->cols * comp_bytes(mat_comp(v->type));
+    lanes_streams(e, (uint64_t)v->type->rows * v->type->cols * comp_bytes(mat_comp(v->type)));
 }
 
 static void settle_result(Emit *e, MatMulAdd *p)

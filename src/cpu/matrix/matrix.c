@@ -131,7 +131,6 @@ bool matrix_begin(Emit *e)
     m->homes = NEW_ARRAY(e->arena, MatHome, m->webs->n_webs + 1);
     m->web_col = NEW_ARRAY(e->arena, uint8_t, m->webs->n_webs + 1);
     m->same_in_workgroup = workgroup_same(e->arena, e->module, e->cfg, e->uniformity);
-    m->loop_bytes = NEW_ARRAY(e->arena, uint64_t, e->cfg->n_loops + 1);
     mat_survey(e);
     return true;
 }

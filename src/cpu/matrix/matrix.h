@@ -121,7 +121,6 @@ typedef struct MatEmit {
     LV table, scratch;          /* arguments of the multiply-add kernels */
     uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
-    uint64_t *loop_bytes;       /* by Cfg.loops: bytes streamed from buffers in an iteration */
     bool shares;                /* what is only read may be packed once for all workgroups */
     bool shared_elements;       /* invocations access elements of a workgroup's matrix */
     bool leading;               /* in code that only the first subgroup runs */
