@@ -16,7 +16,9 @@ else()
     find_library(HEDDLE_MLIR_LIBRARY MLIR PATHS "${llvm_lib}" NO_DEFAULT_PATH)
 endif()
 set(archives "")
-foreach(part IN ITEMS IR GPU)
+foreach(part IN ITEMS IR # and of the dialects that src/mlir/register.cpp names
+        Affine Arith Async Bufferization Complex ControlFlow Func GPU Index Linalg LLVM Math MemRef
+        NVGPU NVVM SCF Shape SPIRV Tensor TransformDialect UB Vector)
     find_library(HEDDLE_MLIR_${part} NAMES libMLIRCAPI${part}.a PATHS "${llvm_lib}" NO_DEFAULT_PATH
         NO_CMAKE_FIND_ROOT_PATH)
     list(APPEND archives "${HEDDLE_MLIR_${part}}")

@@ -28,7 +28,7 @@ static bool is_barrier(const SpvModule *m, const SpvInst *i)
 /* Only workgroups that wait for each other at barriers are fibers anyway. */
 static bool has_barriers(const Emit *e)
 {
-    for (uint32_t k = 0; k < e->cfg->n; k++)
+    for (uint32_t k = 0; k + 1 < e->cfg->n; k++) /* the last is the exit */
         for (const SpvInst *i = e->cfg->blocks[k].block->insts.first; i; i = i->next)
             if (is_barrier(e->module, i))
                 return true;
@@ -40,8 +40,7 @@ static bool leaves_the_page(Emit *e, const CfgLoop *loop, const SpvInst *i)
 {
     if (!wait_queues_may_load(e->module, i) || !e->uniformity->varying[i->id])
         return false;
-    const PassAheadStep *s =
-        wait_queues_step(e->arena, e->module, e->cfg, loop, spv_operand(i, 0));
+    const PassAheadStep *s = wait_queues_step(e->arena, e->module, e->cfg, loop, spv_operand(i, 0));
     if (!s || s->kind != STEP_CONSTANT)
         return s;
     return (int64_t)s->bits >= PAGE || (int64_t)s->bits <= -PAGE;
@@ -102,7 +101,6 @@ static void take_turn(Emit *e)
     LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, yield));
     LT type = LLVMFunctionType(e->void_, &e->ptr, 1, false);
     LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
-    lanes_count(e, DEVICE_STAT_YIELDS, NULL);
     if_end(e, &due);
     if_end(e, &on);
 }

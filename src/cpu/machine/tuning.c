@@ -29,8 +29,8 @@
     /* 256 columns of 8192 f32, or of 32768 bytes, where L2 has 2 MB. */ \
     .panel_l2s = 4, \
     .yield_bytes = 65536,       /* P5: every four steps of k = 16; half as often as at first */ \
-    /* Sum of 4 M floats, ratio to a loop in C: 0.29 in no step, then 1024 0.37, 3072 and 4096 0.7, \
-     * 8192 0.63, 32768 0.35 (Sapphire Rapids or later). */ \
+    /* Sum of 4 M floats, ratio to C's: 0.29 without turns, 1024 0.37, 3072 and 4096 0.7, 8192 \
+     * 0.63, 32768 0.35. */ \
     .page_bytes = 3072, \
     .blocks_per_thread = 16,    /* guess: a thread that falls behind costs 6 % at most */ \
     /* So many make the counter's cost vanish: 64 empty workgroups take 1 us, one 0.12. */ \
