@@ -172,6 +172,9 @@ if(TARGET heddle_cli)
         --heddle $<TARGET_FILE:heddle_cli> --filecheck "${HEDDLE_FILECHECK}"
         --toolchain "${HEDDLE_TOOLCHAIN}" --scratch "${PROJECT_BINARY_DIR}/golden"
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    add_test(NAME options COMMAND Python3::Interpreter tests/cli/options.py
+        $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(options PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
     add_test(NAME cuda_ptxas COMMAND Python3::Interpreter tests/cuda/ptxas.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(cuda_ptxas PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${seconds})

@@ -55,8 +55,6 @@ void options_free(CliOptions *o);
 void options_help(CliCommand command); /* the command's options, on standard output */
 /* The one of `names` that `word` is likely a misspelling of, or NULL. */
 const char *nearest(const char *word, const char *const *names, size_t n);
-/* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
-bool parse_dimensions(const char *text, uint32_t out[3]);
 
 /* The i-th row of the table of options; false past its end. */
 typedef struct CliOptionText {

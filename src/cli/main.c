@@ -134,7 +134,8 @@ int main(int argc, char **argv)
     CliCommand c = find_command(asks ? argv[2] : first);
     if (c == N_COMMANDS)
         return unknown(asks ? argv[2] : first);
-    if (!asks && c == CMD_VULKAN)
+    bool helps = argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"));
+    if (!asks && c == CMD_VULKAN && !helps)
         return command_vulkan(argc - 2, argv + 2);
     return asks ? help(c) : run_command(c, argc - 2, argv + 2);
 }

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-typedef enum Kind { FLAG, STRING, OPTIONAL, LIST, NUMBER, REAL, DIMENSIONS } Kind;
+typedef enum Kind { FLAG, STRING, OPTIONAL, LIST, NUMBER, REAL, DIMENSIONS, OFFSET } Kind;
 
 typedef struct Option {
     const char *name;  /* with its dashes */
@@ -43,7 +43,7 @@ static const Option options[] = {
     { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
     { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size (OpenCL: any number)",
       DIMENSIONS, AT(global), AT(has_global), RUNS },
-    { "--offset", "X,Y,Z", "OpenCL: added to the invocations' ids", DIMENSIONS, AT(offset), 0,
+    { "--offset", "X,Y,Z", "OpenCL: added to the invocations' ids", OFFSET, AT(offset), 0,
       RUNS },
     { "--local", "X,Y,Z", "workgroup's size, for kernels that leave it open",
       DIMENSIONS, AT(local), AT(has_local), RUNS },
@@ -205,14 +205,15 @@ static bool unknown_option(CliCommand command, const char *name)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-bool parse_dimensions(const char *text, uint32_t out[3])
+/* Up to three numbers; those that are not given are `otherwise`, which none is less than. */
+static bool parse_three(const char *text, uint32_t otherwise, uint32_t out[3])
 {
-    out[0] = out[1] = out[2] = 1;
+    out[0] = out[1] = out[2] = otherwise;
     for (int i = 0; i < 3; i++) {
         char *end;
         errno = 0;
         unsigned long n = strtoul(text, &end, 10);
-        if (!isdigit((unsigned char)*text) || errno || n == 0 || n > UINT32_MAX)
+        if (!isdigit((unsigned char)*text) || errno || n < otherwise || n > UINT32_MAX)
             return false;
         out[i] = (uint32_t)n;
         if (!*end)
@@ -263,7 +264,8 @@ static bool set_option(const Option *o, const char *value, CliOptions *out)
     case LIST: return append_string(at, value);
     case NUMBER: good = parse_number(value, at); break;
     case REAL: good = parse_real(value, at); break;
-    case DIMENSIONS: good = parse_dimensions(value, at); break;
+    case DIMENSIONS: good = parse_three(value, 1, at); break;
+    case OFFSET: good = parse_three(value, 0, at); break;
     }
     if (o->given)
         *((bool *)((char *)out + o->given)) = true;
