@@ -6,6 +6,10 @@
 // A work-group is one sub-group. It computes 16 pixels of a row and 16 of the k channels: for each of
 // the nine offsets, the pixels' channels are a 16 x c matrix that lies in the image as it is, with
 // the channels as its stride. w and k are multiples of 16, c is one of 16.
+//
+//     heddle run examples/opencl/convolution.cl --global 64,32,4
+//         --bind 0=randn:f16[34,34,16]@1 --bind 1=randn:f16[3,3,16,64]@2
+//         --bind 2=zeros:f32[32,32,64] --bind 3=list:u32:32 --bind 4=list:u32:16 --bind 5=list:u32:64
 #define TILE 16
 #define MATRIX(T, use)                                                                             \
     T __attribute__((coop_mat(CLK_COOPERATIVE_MATRIX_SCOPE_SUBGROUP, TILE, TILE,                   \

@@ -6,6 +6,9 @@
 // accumulators, and walks along k in steps of 16. m and n are multiples of 64, k of 16. A half that
 // is multiplied becomes a float; with -D INPUT=char -D OUTPUT=int the elements are 8-bit integers.
 // Integers are said to be signed by -D OPERANDS=15 (all four of the enumeration's SIGNED bits).
+//
+//     heddle run examples/opencl/gemm.cl --global 128,4
+//         --bind 0=randn:f16[256,256]@1 --bind 1=randn:f16[256,256]@2 --bind 2=zeros:f32[256,256]
 #ifndef INPUT
 #define INPUT half
 #define OUTPUT float

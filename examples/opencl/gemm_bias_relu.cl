@@ -5,6 +5,10 @@
 // 32, k of 16.
 //
 // The bias is a matrix whose rows are all the same: a load with a stride of 0.
+//
+//     heddle run examples/opencl/gemm_bias_relu.cl --global 64,2
+//         --bind 0=randn:f16[64,64]@1 --bind 1=randn:f16[64,64]@2 --bind 2=randn:f32[64]@3
+//         --bind 3=zeros:f32[64,64] --bind 4=list:u32:64 --bind 5=list:u32:64 --bind 6=list:f32:1
 #define TILE 16
 #define GRID 2
 #define MATRIX(T, use)                                                                             \

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How often each byte occurs: a histogram a workgroup in local memory, then one for all, both with
 // atomics.
+//
+//     heddle run examples/opencl/histogram.cl --global 256 --local 64
+//         --bind 0=rand:u8[4096]@1 --bind 1=zeros:s32[256] --bind 2=list:s32:4096
 #define BINS 256
 kernel void histogram(global const uchar4 *bytes, global int *bins, int n)
 {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Gravity of n bodies on each other: positions with the mass in w, a tile of them at a time in
 // local memory.
+//
+//     heddle run examples/opencl/nbody.cl --global 256 --local 64
+//         --bind 0=randn:f32[256,4]@1 --bind 1=zeros:f32[256,4] --bind 2=list:s32:256
+//         --bind 3=list:f32:0.01
 #define TILE 64
 kernel void nbody(global const float4 *bodies, global float4 *forces, int n, float softening)
 {

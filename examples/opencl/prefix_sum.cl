@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Sums of all numbers up to each one, in blocks of a workgroup: a scan in local memory that doubles
 // its reach at each step; the blocks' totals are scanned by the same kernel, and added.
+//
+//     heddle run examples/opencl/prefix_sum.cl --entry scan --global 1024 --local 64
+//         --bind 0=full:1:s32[1024] --bind 1=zeros:s32[1024] --bind 2=zeros:s32[16]
+//         --bind 3=list:s32:1024 --bind 4=local:256
 kernel void scan(global const int *x, global int *sums, global int *totals, int n,
                  local int *shared)
 {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A sum of n numbers: each work-item adds up its share, the workgroup a tree in local memory, one
 // number a workgroup is left.
+//
+//     heddle run examples/opencl/reduction.cl --global 256 --local 64
+//         --bind 0=randn:f32[4096]@1 --bind 1=zeros:f32[4] --bind 2=list:s32:4096
+//         --bind 3=local:256
 kernel void reduction(global const float *x, global float *sums, int n, local float *shared)
 {
     int local_id = get_local_id(0), size = get_local_size(0);

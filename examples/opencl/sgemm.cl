@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // C = A B of square matrices, through tiles in local memory.
+//
+//     heddle run examples/opencl/sgemm.cl --global 64,64 --local 16,16
+//         --bind 0=randn:f32[64,64]@1 --bind 1=randn:f32[64,64]@2 --bind 2=zeros:f32[64,64]
+//         --bind 3=list:s32:64
 #define TILE 16
 kernel void sgemm(global const float *a, global const float *b, global float *c, int n)
 {

@@ -834,6 +834,8 @@ int command_run(const CliOptions *o)
                                            : bench(&r);
     if (o->json)
         json_end(&r.json, result, r.log);
+    if (result == HEDDLE_ERROR_ARGUMENT || result == HEDDLE_ERROR_BINDING)
+        print_usage_comment(o->inputs.data[0]);
     tear_down(&r);
     return exit_status(result);
 }
