@@ -5,6 +5,10 @@
 // lane takes its row, brings its maximum and sum up to date, and gives the exponentials back as A
 // tiles for the product with V. Q, K and V are [head][sequence][D]; the sequence is a multiple of
 // 64. T is their type, K the depth of tiles of it.
+//
+//     heddle run examples/attention.comp --subgroup-size 64 -D T=float -D K=8 -D D=64 --groups 2,4
+//         --bind 0=randn:f32[4,128,64]@1 --bind 1=randn:f32[4,128,64]@2
+//         --bind 2=randn:f32[4,128,64]@3 --bind 3=zeros:f32[4,128,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require

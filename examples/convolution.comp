@@ -8,6 +8,10 @@
 //
 // T is the tensors' type, K the depth of its tiles. Pixels are read, and become A, as E: float, or
 // uint with two f16 in each; 32 bytes, 8 of them, are a row of a tile either way.
+//
+//     heddle run examples/convolution.comp --subgroup-size 64 -D T=float -D K=8 -D E=float --groups 16,1
+//         --bind 0=randn:f32[32,32,64]@1 --bind 1=randn:f32[3,3,64,64]@2
+//         --bind 2=zeros:f32[32,32,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require

@@ -4,6 +4,9 @@
 // another in a row are an f16 scale d and 16 bytes; byte i has weight i in its low half and weight
 // i + 16 in its high one, each d times its 4 bits less 8), B of f16, C of f32. A workgroup is one
 // subgroup of 64 and computes 64 x 64: a lane reads its row's blocks. Sizes are multiples of 64.
+//
+//     heddle run examples/dequantise.comp --subgroup-size 64 --groups 4,4 --bind 0=zeros:u8[256,8,18]
+//         --bind 1=randn:f16[256,256]@1 --bind 2=zeros:f32[256,256]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require

@@ -3,6 +3,10 @@
 // RATIO heads of queries share one of keys and values. Scores are capped softly, a mask tensor is
 // added; the softmax' maxima and sums are reductions of rows, its exponentials functions of every
 // element.
+//
+//     heddle run examples/tensor_attention.comp -D T=float16_t --groups 1,1
+//         --bind 0=randn:f16[64,64]@1 --bind 1=randn:f16[64,64]@2 --bind 2=randn:f16[64,64]@3
+//         --bind 3=zeros:f16[64,64] --bind 4=zeros:f32[64,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -2,6 +2,9 @@
 // A convolution as an implicit GEMM: the matrix of windows is what one load through a layout of
 // (height, width, channels), a slice with the windows' surroundings and a view of windows gives.
 // Clamping is the padding; nothing is indexed by hand.
+//
+//     heddle run examples/tensor_convolution.comp --groups 1,1 --bind 0=randn:f16[8,8,16]@1
+//         --bind 1=randn:f16[3,3,16,64]@2 --bind 2=zeros:f32[8,8,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // C = A B for any M x N x K: a workgroup's matrices, loaded and stored through tensor layouts. What
 // overhangs the edges is loaded as zero and not stored, so that the kernel has no edges of its own.
+//
+//     heddle run examples/tensor_gemm.comp -D T=float16_t --groups 1,1
+//         --bind 0=randn:f16[128,128]@1 --bind 1=randn:f16[128,128]@2 --bind 2=zeros:f32[128,128]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // C = A B with A's weights in one of llama.cpp's formats (quants.glsl): a tensor layout in blocks and
 // functions that decode elements as the matrix is loaded.
+//
+//     heddle run examples/tensor_quants.comp -D Q8_0 --groups 1,1 --bind 0=zeros:u8[64,8,34]
+//         --bind 1=randn:f16[256,64]@1 --bind 2=zeros:f32[64,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -2,6 +2,9 @@
 // Tensors rearranged by a load through a view and a store without one. TURN: an image of HEIGHT x
 // WIDTH becomes one of WIDTH x HEIGHT. Otherwise space to depth: the 2 x 2 pixels of CHANNELS at each
 // other place become one of 4 CHANNELS.
+//
+//     heddle run examples/tensor_views.comp --groups 4,4 --bind 0=randn:f16[64,64,16]@1
+//         --bind 1=zeros:f16[32,32,64]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -4,6 +4,9 @@
 // 4 of where it lies in its cell) go through LAYERS layers of 16 neurons, ReLU between them; the
 // first three of the last are its colour. A workgroup is one subgroup of 64, a lane a texel; it
 // keeps the weights and walks along a row of SIZE texels.
+//
+//     heddle run examples/texture.comp --subgroup-size 64 -D LAYERS=2 --groups 512 --bind 0=zeros:u32[64,64,6]
+//         --bind 1=randn:f16[2,16,16]@1 --bind 2=zeros:f32[512,512,3]
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require

@@ -9,6 +9,7 @@
 //
 //     heddle run examples/opencl/gemm.cl --global 128,4
 //         --bind 0=randn:f16[256,256]@1 --bind 1=randn:f16[256,256]@2 --bind 2=zeros:f32[256,256]
+//         --bind 3=list:u32:256 --bind 4=list:u32:256
 #ifndef INPUT
 #define INPUT half
 #define OUTPUT float

@@ -82,6 +82,8 @@ bool document(const char *form);
 
 /* A HeddleReportFn: coloured, with the source line, on a terminal; one line a diagnostic
  * elsewhere. */
+/* The command that a comment in the kernel's source shows, if there is one: on standard error. */
+void print_usage_comment(const char *path);
 void print_diagnostic(void *user, const HeddleDiagnostic *d);
 /* An error of the command itself, in the same form. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -819,6 +819,13 @@ static bool fits_together(const CliOptions *o)
     return false;
 }
 
+/* Whether another call of the same kernel may do better: its source may want macros. */
+static bool is_about_the_call(HeddleResult r)
+{
+    return r == HEDDLE_ERROR_ARGUMENT || r == HEDDLE_ERROR_BINDING || r == HEDDLE_ERROR_SOURCE ||
+           r == HEDDLE_ERROR_UNSUPPORTED;
+}
+
 int command_run(const CliOptions *o)
 {
     if (!fits_together(o))
@@ -834,7 +841,7 @@ int command_run(const CliOptions *o)
                                            : bench(&r);
     if (o->json)
         json_end(&r.json, result, r.log);
-    if (result == HEDDLE_ERROR_ARGUMENT || result == HEDDLE_ERROR_BINDING)
+    if (is_about_the_call(result))
         print_usage_comment(o->inputs.data[0]);
     tear_down(&r);
     return exit_status(result);
