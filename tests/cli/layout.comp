@@ -4,6 +4,13 @@
 // RUN: %heddle layout 3x5 s8 C --subgroup-size 8 | %filecheck %s --check-prefix=PADDED
 // RUN: %heddle layout 16x16 f16 B --svg %t.svg && python3 -c \
 // RUN:   'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' %t.svg && grep -q 'neither TYPE nor USE' %t.svg
+// RUN: %heddle layout 8x8 f32 C --device cuda --isa sm_80 | %filecheck %s --check-prefix=CUDA
+// RUN: %heddle layout 16x8 f16 A --device cuda --isa sm_80 --svg %t.svg && grep -q 'the assignment of cuda' %t.svg
+// RUN: %heddle layout 8x8 f32 C --device reference | %filecheck %s --check-prefix=REFERENCE
+// RUN: %heddle layout 16x8 f32 A --arrays f32 --subgroup-size 16 --svg %t.svg && grep -q 'Qualcomm.*USE change' %t.svg
+// CUDA: the assignment of cuda: neither TYPE nor USE changes it
+// CUDA: 1 | {{ *}}4.0 4.1 5.0
+// REFERENCE: the assignment of reference: neither TYPE nor USE changes it
 // RUN: status 2 %heddle layout 4by4 f16 A 2>&1 | %filecheck %s --check-prefix=SHAPE
 // RUN: status 2 %heddle layout 4x4 f17 A 2>&1 | %filecheck %s --check-prefix=TYPE
 // RUN: status 2 %heddle layout 4x4 f16 D 2>&1 | %filecheck %s --check-prefix=USE
