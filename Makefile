@@ -63,7 +63,7 @@ install: build-release
 	@cmake --install build/release --prefix "$(PREFIX)"
 
 # LLVM's archives linked in, which takes other packages and minutes.
-package-tree: DEPS := libzstd-dev zlib1g-dev zstd lld-22
+package-tree: DEPS := libzstd-dev zlib1g-dev zstd xz-utils lld-22
 package-tree: deps
 	@tools/sysroot.sh build/sysroot
 	@cmake --preset package > build/package.log || { cat build/package.log; exit 1; }

@@ -26,7 +26,7 @@ find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
 
 # Under a sanitizer tests take ten times as long: of many cases they take each HEDDLE_TEST_STEP-th,
 # and have three times as long for them.
-set(HEDDLE_TEST_STEP 1)
+set(HEDDLE_TEST_STEP 1 CACHE STRING "Tests of many cases take one of so many")
 set(HEDDLE_TEST_SECONDS 300)
 if(HEDDLE_SANITIZE)
     set(HEDDLE_TEST_SECONDS 900)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The sources as other compilers and other versions of LLVM see them than the build's own: each file
-of src/ is gone through without making code, warnings being errors. What is not installed is named and
-skipped.
+"""heddle by another compiler and by other versions of LLVM than the build's own, warnings being errors.
+With clang, and with the oldest LLVM that is installed, it is built, linked and run: the stages' tests
+of generated code, the family's, random kernels, one case of eleven. With every other version of LLVM
+the sources are gone through without making code. What is not installed is named and skipped.
 
-    compilers.py BUILD LLVM-CONFIG
+    compilers.py BUILD LLVM-CONFIG TOOLCHAIN
 """
 import concurrent.futures
 import json
@@ -14,6 +15,11 @@ import subprocess
 import sys
 
 FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+VERSIONS = (19, 20, 21, 22, 23)
+TARGETS = ("heddle_cli", "heddle_shared", "heddle_vulkan", "heddle_layer")
+TESTS = ("test_cpu_arith", "test_cpu_gemm", "test_cpu_jit", "test_cpu_math", "test_llvm_ir",
+         "test_matrix_khr", "test_matrix_nv2", "test_matrix_qcom", "test_ops_ops",
+         "test_opencl_std", "test_random_kernels", "test_runtime_api", "test_vulkan_dispatch")
 
 
 def config(program, what):
@@ -50,27 +56,68 @@ def check_all(name, compiler, files):
     return not said
 
 
-def main():
-    build, llvm = sys.argv[1:]
-    files = sources(build)
+def build_and_run(name, folder, options):
+    """In a build tree of its own, beside this build's."""
+    def step(*command):
+        p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if p.returncode:
+            print("\n".join(p.stdout.splitlines()[-30:]))
+        return p
+    for command in (("cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DHEDDLE_EXTRAS=OFF",
+                     "-DCMAKE_BUILD_TYPE=Release", "-DHEDDLE_WERROR=ON", "-DHEDDLE_TEST_STEP=11",
+                     *options),
+                    ("cmake", "--build", folder, "--target", *TARGETS, *TESTS)):
+        if step(*command).returncode:
+            print("%s: does not build" % name)
+            return False
+    p = step("tools/test.sh", folder, "-R", "^(%s)$" % "|".join(TESTS))
+    print("%s, linked and run: %s" % (name, p.stdout.rstrip().split("\n")[-1]))
+    return p.returncode == 0
+
+
+def newest_clang():
+    return next(filter(shutil.which, ("clang-%d" % v for v in reversed(VERSIONS))), None)
+
+
+def other_versions(llvm):
+    """(version, its llvm-config) of what is installed besides the build's own."""
     here = config(llvm, "--includedir")
+    for version in VERSIONS:
+        program = shutil.which("llvm-config-%d" % version)
+        if not program or not config(program, "--includedir"):
+            print("skipped: LLVM %d is not installed" % version)
+        elif config(program, "--includedir") != here:
+            yield version, program
+
+
+def as_if(files, llvm, other):
+    """The files about LLVM, with another one's headers in its place."""
+    here, there = config(llvm, "--includedir"), config(other, "--includedir")
+    spirv = "SPIRV" in config(other, "--targets-built")
+    return {f: [there if w == here else w for w in flags
+                if spirv or not w.startswith("-DHEDDLE_LLVM_SPIRV")]
+            for f, flags in files.items() if here in flags and "src/mlir/" not in f}
+
+
+def main():
+    build, llvm, toolchain = sys.argv[1:]
+    options = ["-DHEDDLE_TOOLCHAIN=" + toolchain]
     good = []
-    clang = next(filter(shutil.which, ("clang-22", "clang-21", "clang-20", "clang-19")), None)
+    clang = newest_clang()
     if clang:
-        good.append(check_all(clang, clang, files))
+        good.append(build_and_run(clang, os.path.join(build, "other", clang),
+                                  [*options, "-DHEDDLE_LLVM_CONFIG=" + llvm,
+                                   "-DCMAKE_C_COMPILER=" + clang]))
     else:
         print("skipped: no clang of version 19 or later")
-    for version in (19, 20, 21, 22):
-        other = "llvm-config-%d" % version
-        there = config(other, "--includedir") if shutil.which(other) else None
-        if not there:
-            print("skipped: LLVM %d is not installed" % version)
-        elif there != here:
-            spirv = "SPIRV" in config(other, "--targets-built")
-            with_it = {f: [there if w == here else w for w in flags
-                           if spirv or not w.startswith("-DHEDDLE_LLVM_SPIRV")]
-                       for f, flags in files.items() if here in flags and "src/mlir/" not in f}
-            good.append(check_all("LLVM %d" % version, "cc", with_it))
+    files = sources(build)
+    for k, (version, program) in enumerate(other_versions(llvm)):
+        name = "LLVM %d" % version
+        if k == 0:
+            good.append(build_and_run(name, os.path.join(build, "other", "llvm-%d" % version),
+                                      [*options, "-DHEDDLE_LLVM_CONFIG=" + program]))
+        else:
+            good.append(check_all(name, "cc", as_if(files, llvm, program)))
     print("%d passed, %d failed" % (sum(good), len(good) - sum(good)))
     return not all(good)
 

@@ -61,14 +61,49 @@ class _Tensor(ctypes.Structure):
 _CODES = {0: "s{}", 1: "u{}", 2: "f{}", 4: "bf{}", 6: "bool", 10: "e4m3", 12: "e5m2"}
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_is_named = ctypes.pythonapi.PyCapsule_IsValid
+_is_named.restype, _is_named.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned, of DLPack 1.0."""
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+
+
+_READ_ONLY = 1                  # a flag of DLPack 1.0
+
+
+def _is_read_only(value: Any) -> bool:
+    """As the buffer protocol has it, for tensors of which an older DLPack cannot say it (JAX)."""
+    try:
+        return memoryview(value).readonly
+    except (TypeError, ValueError, BufferError):
+        return False
+
+
+def _tensor_of(value: Any) -> tuple[Any, _Tensor, bool]:
+    """What keeps a tensor's memory, what it is, and whether it may be written."""
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:           # from before 1.0
+        capsule = value.__dlpack__()
+    # Either is freed with its tensor when nothing takes it over.
+    if _is_named(capsule, b"dltensor_versioned"):
+        v = _Versioned.from_address(_pointer_of(capsule, b"dltensor_versioned"))
+        if v.major != 1:
+            raise TypeError(f"the tensor comes by DLPack {v.major}.{v.minor}; 1 is known")
+        return capsule, v.tensor, not v.flags & _READ_ONLY
+    return capsule, _Tensor.from_address(_pointer_of(capsule, b"dltensor")), \
+        not _is_read_only(value)
 
 
 def _from_dlpack(tensor: Any) -> Memory:
     device = tensor.__dlpack_device__()
     if int(device[0]) != _HOST:
         raise TypeError("the tensor is not in the CPU's memory; copy it there first")
-    capsule = tensor.__dlpack__()   # freed with its tensor when nothing takes it over
-    t = _Tensor.from_address(_pointer_of(capsule, b"dltensor"))
+    capsule, t, writable = _tensor_of(tensor)
     if t.lanes != 1 or t.bits % 8:
         raise TypeError(f"tensors of {t.bits} bits in {t.lanes} lanes are not supported")
     shape = tuple(t.shape[i] for i in range(t.rank))
@@ -82,7 +117,7 @@ def _from_dlpack(tensor: Any) -> Memory:
     raw = (ctypes.c_uint8 * (reach if all(shape) else 0)).from_address(data)
     view = np.ndarray(shape, np.dtype(f"V{item}"), raw, strides=strides)
     kind = _CODES.get(t.code, "none").format(t.bits)
-    return Memory(view, kind, True, (capsule, tensor))
+    return Memory(view, kind, writable, (capsule, tensor))
 
 
 # ---- anything ------------------------------------------------------------------------------------

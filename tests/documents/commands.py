@@ -120,11 +120,10 @@ def named(words):
         targets = [w for w in words[1:] if "=" not in w]
         return " ".join(t for t in targets if not re.search(
             r"^(?:[\w -]* )?%s(?: [\w -]*)?:" % re.escape(t), rules, re.M))
-    path = program.replace("build/release", BUILD, 1)
-    if "NAME" in program or not program.startswith(("tools/", "tests/", "build/release/")) or \
-            os.path.exists(os.path.join(TOP, path)):
+    path = os.path.join(TOP, program.replace("build/release", BUILD, 1))
+    if "NAME" in program or not program.startswith(("tools/", "tests/", "build/release/")):
         return ""
-    return "%s is not there" % program
+    return "" if os.access(path, os.X_OK) else "%s is not there, or no program" % program
 
 
 def options_of(text):

@@ -4,10 +4,12 @@
 #     tests/package/run.sh heddle-VERSION-linux-ARCH.tar.zst [ROOT]
 #
 # Unpacks a release in a folder of its own and uses it in an empty environment: a GLSL kernel, an
-# OpenCL C kernel, Vulkan's loader (where vulkaninfo is installed), Python's package (where NumPy is).
-# With ROOT all of it runs in that root (as root, by chroot and with /proc; debootstrap makes one). What its files need is read
-# from the files.
+# OpenCL C kernel, Vulkan's loader (where vulkaninfo is installed), Python's package (where NumPy is;
+# its own tests too, where pytest is), and the lines of README.md and docs/CI.md. With ROOT all of it
+# runs in that root (as root, by chroot and with /proc; debootstrap makes one). What its files need is
+# read from the files.
 set -u
+exec 3>&1
 archive=$(readlink -f "$1")
 root=${2:-}
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -74,9 +76,28 @@ checked() {
 vulkan() {
     bare "$inside/moved/bin/heddle" vulkan -- vulkaninfo --summary | grep 'deviceName.*heddle'
 }
+# The second name is for loaders before 1.3.207.
+manifest=$inside/moved/share/vulkan/icd.d/heddle_icd.json
+on_driver() {
+    bare VK_DRIVER_FILES="$manifest" VK_ICD_FILENAMES="$manifest" "$@"
+}
 by_hand() {
-    bare VK_DRIVER_FILES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" vulkaninfo --summary |
-        grep 'driverName.*heddle'
+    on_driver vulkaninfo --summary | grep 'deviceName.*heddle'
+}
+# What the driver finds ends the program: the first kernel is sound, the second has a race.
+fatal() {
+    cat > "$work/race.comp" << 'END'
+#version 450
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) buffer X { uint x[]; };
+void main() { x[0] = gl_LocalInvocationIndex; }
+END
+    set -- on_driver HEDDLE_CHECK=fatal HEDDLE_LOG=stderr "$inside/moved/bin/heddle" run --device \
+        vulkan --groups 1
+    "$@" "$inside/examples/gemm.comp" --push list:u32:64,64,64,64 --bind 0=full:1:f32[64,64] \
+        --bind 1=full:2:f32[64,64] --bind 2=zeros:f32[64,64] --compare 2=full:128:f32[64,64] ||
+        return 1
+    ! "$@" "$inside/race.comp" --bind 0=zeros:u32[1] && grep -q 'error:.*race' "$work/log"
 }
 # The file that the layer's manifest names, which is the one that the loader opens.
 layer() {
@@ -87,16 +108,35 @@ layer() {
     nm -D --defined-only "$(dirname "$manifest")/$named" | grep vkNegotiateLoaderLayerInterface
 }
 through_layer() {
-    bare HEDDLE_MATRICES=none VK_DRIVER_FILES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" \
-        VK_ICD_FILENAMES="$inside/moved/share/vulkan/icd.d/heddle_icd.json" \
-        "$inside/moved/bin/heddle" vulkan --layer -- vulkaninfo | grep VK_NV_cooperative_matrix2
+    on_driver HEDDLE_MATRICES=none "$inside/moved/bin/heddle" vulkan --layer -- vulkaninfo |
+        grep VK_NV_cooperative_matrix2
 }
-# The environment that a CI job gets, used twice: the second time all is there.
+# The first indented lines of a document that begin so.
+typed() {
+    sed -n "s/^    \\($2.*\\)/\\1/p" "$here/$1" | head -n 1
+}
+# README.md's line, in the folder where the archive lies.
+unpacked_by_line() {
+    mkdir "$work/line" && cp "$archive" "$work/line" &&
+        bare sh -ec "cd '$inside/line'; $(typed README.md 'tar -xf heddle')" | grep '^heddle '
+}
+# The lines of docs/CI.md, used twice: the second time all is there.
 ci() {
-    cp "$archive" "$work" && cp "$here/tools/ci/setup.sh" "$work" || return 1
-    set -- bare sh -ec "sh '$inside/setup.sh' '$inside/$(basename "$archive")' '$inside/cache' > \
-        '$inside/env'; . '$inside/env'; heddle --version; vulkaninfo --summary"
+    mkdir -p "$work/job/build/package" "$work/job/tools/ci" && cp "$archive" "$work/job/build/package" &&
+        cp "$here/tools/ci/setup.sh" "$work/job/tools/ci" || return 1
+    set -- bare HOME="$inside/home" sh -ec "cd '$inside/job'; $(typed docs/CI.md 'eval')
+        $(typed docs/CI.md 'vulkaninfo'); heddle --version"
     "$@" && "$@" | grep 'deviceName.*heddle'
+}
+# Where pytest is: the arrays of all kinds, tensors of torch and JAX where these are.
+python_tests() {
+    mkdir "$work/tests" && cp -a "$here/tests/python" "$work/tests" && cp -a "$here/include" "$work" &&
+        cp -a "$here/VERSION" "$work" &&
+        bare PYTHONPATH="$inside" HEDDLE_LIBRARY="$inside/moved/lib/libheddle.so" \
+            PYTHONDONTWRITEBYTECODE=1 python3 -m pytest -q -rs -p no:cacheprovider \
+            -p heddle.pytest_plugin -c /dev/null --rootdir "$inside/tests" "$inside/tests/python" \
+            -k "not wheel and not notebook" &&
+        grep -E "passed|SKIPPED" "$work/log" >&3
 }
 python_package() {
     cp -aL "$here/python/heddle" "$work/heddle" && bare PYTHONPATH="$inside" \
@@ -120,10 +160,10 @@ exports() {
 }
 says_no_build_path() { ! grep -rlF "$here" "$prefix"; }
 is_small() {
-    driver=$(zstd -q -19 -c "$prefix/lib/libvulkan_heddle.so" | wc -c)
+    driver=$(xz -9e -c "$prefix/lib/libvulkan_heddle.so" | wc -c)
     whole=$(wc -c < "$archive")
     echo "driver $driver bytes compressed, everything $whole"
-    [ "$driver" -le $((18 << 20)) ] && [ "$whole" -le $((45 << 20)) ]
+    [ "$driver" -le $((14 << 20)) ] && [ "$whole" -le $((45 << 20)) ]
 }
 with_pkg_config() {
     cc "$here/tests/install/consumer.c" -o "$work/consumer" \
@@ -139,12 +179,19 @@ if bare sh -c 'command -v vulkaninfo' > /dev/null; then
     try "heddle vulkan" vulkan
     try "VK_DRIVER_FILES" by_hand
     try "heddle vulkan --layer" through_layer
+    try "HEDDLE_CHECK=fatal" fatal
     if bare sh -c 'command -v zstd' > /dev/null; then
-        try "tools/ci/setup.sh" ci
+        try "docs/CI.md" ci
     fi
+fi
+if bare sh -c 'command -v zstd' > /dev/null; then
+    try "README.md" unpacked_by_line
 fi
 if bare python3 -c 'import numpy' 2> /dev/null; then
     try "Python" python_package
+    if bare python3 -c 'import pytest' 2> /dev/null; then
+        try "Python's tests" python_tests
+    fi
 fi
 try "the layer's manifest" layer
 try "what its files need" needs_little

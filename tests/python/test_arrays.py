@@ -76,11 +76,11 @@ def test_buffer_protocol(copy):
 class Tensor:
     """An array of which nothing but DLPack is to be had."""
 
-    def __init__(self, of, device=(1, 0)):
-        self.of, self.device = of, device
+    def __init__(self, of, device=(1, 0), **more):
+        self.of, self.device, self.more = of, device, more
 
     def __dlpack__(self, stream=None):
-        return self.of.__dlpack__()
+        return self.of.__dlpack__(**self.more)
 
     def __dlpack_device__(self):
         return self.device
@@ -97,6 +97,44 @@ def test_dlpack(copy):
         copy(Tensor(x.astype(np.float16)), Tensor(y), groups=2)
     with pytest.raises(TypeError, match="not in the CPU's memory"):
         copy(Tensor(x, (2, 0)), Tensor(y), groups=2)
+
+
+class Versioned:
+    """A tensor by DLPack 1.0, written out: what such a capsule holds, by the specification's struct."""
+
+    class Struct(ctypes.Structure):
+        _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                    ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                    ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
+                    ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32),
+                    ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                    ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p),
+                    ("offset", ctypes.c_uint64)]
+
+    def __init__(self, of, flags=0, major=1):
+        self.of = of
+        self.struct = self.Struct(major, 0, None, None, flags, of.ctypes.data, (1, 0), 1, 2, 32, 1,
+                                  (ctypes.c_int64 * 1)(of.size), None, 0)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, max_version=None):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        assert max_version == (1, 0)
+        return new(ctypes.addressof(self.struct), b"dltensor_versioned", None)
+
+
+def test_dlpack_says_what_may_be_written(copy):
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    copy(Versioned(x, flags=1), Versioned(y), groups=2)
+    assert np.array_equal(x, y)
+    with pytest.raises(ValueError, match="'y': the kernel writes it, and the array is read-only"):
+        copy(Versioned(x), Versioned(y, flags=1), groups=2)
+    with pytest.raises(TypeError, match="DLPack 2.0; 1 is known"):
+        copy(Versioned(x, major=2), Versioned(y), groups=2)
 
 
 def test_types_are_compared(copy):
