@@ -145,13 +145,20 @@ static void set_attribute(Compile *c, LLVMValueRef function, const char *name, c
         LLVMCreateStringAttribute(c->context, name, n, value, (unsigned)strlen(value)));
 }
 
+static LLVMAttributeRef attribute(Compile *c, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMCreateEnumAttribute(c->context, kind, value);
+}
+
 static void set_attributes(Compile *c)
 {
     char bits[16];
     snprintf(bits, sizeof bits, "%u", c->target->vector_bits);
-    static const char no_unwind[] = "nounwind";
-    unsigned kind = LLVMGetEnumAttributeKindForName(no_unwind, sizeof no_unwind - 1);
-    LLVMAttributeRef unwind = LLVMCreateEnumAttribute(c->context, kind, 0);
+    LLVMAttributeRef unwind = attribute(c, "nounwind", 0);
+    /* Where an ABI aligns the stack to less, LLVM lets vectors that it keeps there straddle cache
+     * lines, all or none of them, as the depth of the callers has it. */
+    LLVMAttributeRef aligned = attribute(c, "alignstack", c->target->vector_bits / 8);
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
@@ -164,6 +171,8 @@ static void set_attributes(Compile *c)
         set_attribute(c, f, "probe-stack", "inline-asm");
         set_attribute(c, f, "warn-stack-size", "0"); /* reports the size of every frame */
         LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, unwind);
+        if (c->target->vector_bits > 128 && LLVMGetLinkage(f) == LLVMExternalLinkage)
+            LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, aligned);
     }
 }
 

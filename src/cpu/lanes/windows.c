@@ -40,12 +40,11 @@ static int64_t largest_power(int64_t x)
     return n;
 }
 
-/* Where the piece is in its block, if that is known; else pieces are taken for blocks. */
-static int64_t place_in_block(const EmitPointer *p, int64_t byte, int64_t stride)
+/* Where the piece is in its block, if that is known. */
+static bool place_in_block(const EmitPointer *p, int64_t byte, int64_t stride, int64_t *place)
 {
-    int64_t place = p->constant + byte;
-    bool known = !p->offset && p->affine.stride == 1 && place >= 0 && place < stride;
-    return known ? place : 0;
+    *place = p->constant + byte;
+    return !p->offset && p->affine.stride == 1 && *place >= 0 && *place < stride;
 }
 
 static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, Windows *w)
@@ -59,7 +58,9 @@ static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, Windows *
                     .size = emit_scalar_bytes(e, part->type) };
     if (w->group < 8 || w->stride <= w->size || w->stride > WINDOW)
         return false;
-    w->place = place_in_block(p, part->byte, w->stride);
+    bool known = place_in_block(p, part->byte, w->stride, &w->place);
+    if (!known)
+        w->place = 0; /* pieces are taken for blocks */
     w->unit = w->size;
     while (w->stride % w->unit || w->place % w->unit)
         w->unit /= 2;
@@ -69,6 +70,9 @@ static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, Windows *
     w->lanes = (uint32_t)MIN(largest_power((WINDOW - w->place - w->size) / w->stride + 1),
                              (int64_t)w->group);
     w->end = w->place + w->stride * (int64_t)(w->group - 1) + w->size;
+    /* Such windows are not shared and straddle cache lines, which costs more than a gather. */
+    if (!known && w->size >= 4 && w->lanes < 4)
+        return false;
     bool bytes = w->unit > 1 || strstr(machine->features, "+avx512vbmi");
     return bytes && w->place + w->size <= WINDOW && w->lanes >= 2 && w->end >= WINDOW &&
            w->size / w->unit * (int64_t)e->W <= MOST_UNITS;
