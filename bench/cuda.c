@@ -74,7 +74,13 @@ static bool build_step(Contender *c, const Problem *p, uint32_t step, bool no_ro
         defines[n++] = (HeddleDefine){ "PHASE", phase };
     HeddleLog *log = heddle_log_new(NULL, NULL);
     HeddleModuleOptions o = { .defines = defines, .n_defines = n };
-    HeddleKernelOptions k = { .struct_size = sizeof k, .no_robust = no_robust };
+    HeddleSpecValue specs[MAX_SPECS];
+    for (uint32_t i = 0; i < p->n_specs; i++)
+        specs[i] = (HeddleSpecValue){ i, p->specs[i] };
+    HeddleKernelOptions k = { .struct_size = sizeof k,
+                              .no_robust = no_robust,
+                              .specs = specs,
+                              .n_specs = p->n_specs };
     HeddleModule *m = NULL;
     char path[512];
     snprintf(path, sizeof path, "%s/%s", HEDDLE_SOURCE_DIR, p->file);
@@ -209,7 +215,7 @@ static void run_problem(const Machine *m, const Problem *p)
     for (uint32_t b = 0; b < MAX_BUFFERS && p->sizes[b]; b++) {
         data[b] = calloc(p->sizes[b], 1);
         if (data[b] && b != p->out)
-            p->fill(data[b], p->sizes[b], p->input, b + 1);
+            (b == 1 && p->fill_b ? p->fill_b : p->fill)(data[b], p->sizes[b], p->input, b + 1);
     }
     for (int w = 0; w < N_WHO; w++) {
         all[w].device = m->device[w];

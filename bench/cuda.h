@@ -7,7 +7,14 @@
 
 #include <heddle/heddle.h>
 
-enum { MAX_STEPS = 3, MAX_BUFFERS = 4, MAX_DEFINES = 8, MAX_ROUNDS = 200, MAX_PUSH = 4 };
+enum {
+    MAX_STEPS = 3,
+    MAX_BUFFERS = 5,
+    MAX_DEFINES = 8,
+    MAX_ROUNDS = 200,
+    MAX_PUSH = 4,
+    MAX_SPECS = 6
+};
 
 typedef struct Problem Problem;
 struct Problem {
@@ -18,8 +25,10 @@ struct Problem {
     uint64_t sizes[MAX_BUFFERS];  /* of the buffers, in bytes */
     uint32_t out;                 /* the one with the result */
     uint32_t push[MAX_PUSH];
+    uint32_t specs[MAX_SPECS], n_specs; /* of the constants 0, 1, ... */
     HeddleType input, result;
     void (*fill)(void *data, uint64_t bytes, HeddleType type, uint64_t seed);
+    void (*fill_b)(void *data, uint64_t bytes, HeddleType type, uint64_t seed); /* NULL: as all */
     /* The largest difference among samples, as a part of what is there. */
     double (*check)(const Problem *p, void *const *data, const void *out);
     double tolerance;

@@ -24,6 +24,7 @@ static double value_of(const void *data, HeddleType type, uint64_t i)
     switch (type) {
     case HEDDLE_F16: return f16_to_double(((const uint16_t *)data)[i]);
     case HEDDLE_BF16: return bf16_to_double(((const uint16_t *)data)[i]);
+    case HEDDLE_E4M3: return e4m3_to_double(((const uint8_t *)data)[i]);
     case HEDDLE_S8: return ((const int8_t *)data)[i];
     case HEDDLE_S32: return ((const int32_t *)data)[i];
     case HEDDLE_U32: return ((const uint32_t *)data)[i];
@@ -41,6 +42,7 @@ static void fill(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
         switch (type) {
         case HEDDLE_F16: ((uint16_t *)data)[i] = f16_from_double(x); break;
         case HEDDLE_BF16: ((uint16_t *)data)[i] = bf16_from_double(x); break;
+        case HEDDLE_E4M3: ((uint8_t *)data)[i] = e4m3_from_double(x); break;
         case HEDDLE_S8: ((int8_t *)data)[i] = (int8_t)(bits >> 8); break;
         case HEDDLE_U32: ((uint32_t *)data)[i] = bits; break;
         default: ((float *)data)[i] = (float)x; break;
@@ -55,6 +57,31 @@ static void fill_small(void *data, uint64_t bytes, HeddleType type, uint64_t see
     (void)type;
     for (uint64_t i = 0; i < bytes / 4; i++)
         ((uint32_t *)data)[i] = next(&state) >> 8 & 15;
+}
+
+enum { BLOCK = 32, BLOCK_BYTES = 18 };
+
+/* Blocks of q4_0: a scale and 32 values of four bits. */
+static void fill_blocks(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
+{
+    uint64_t state = seed;
+    uint8_t *x = data;
+    (void)type;
+    for (uint64_t i = 0; i < bytes; i++)
+        x[i] = (uint8_t)(next(&state) >> 8);
+    for (uint64_t i = 0; i + BLOCK_BYTES <= bytes; i += BLOCK_BYTES) {
+        uint16_t scale = f16_from_double((x[i] + 1) / 1024.0);
+        memcpy(x + i, &scale, 2);
+    }
+}
+
+static double block_value(const void *data, uint64_t i)
+{
+    const uint8_t *x = (const uint8_t *)data + i / BLOCK * BLOCK_BYTES;
+    uint16_t scale;
+    uint32_t k = i % BLOCK, q = x[2 + k % 16];
+    memcpy(&scale, x, 2);
+    return f16_to_double(scale) * ((int)(k < 16 ? q & 15 : q >> 4) - 8);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -79,6 +106,59 @@ static double check_product(const Problem *p, void *const *data, const void *out
         worst = fmax(worst, fabs(got - product_at(p, data, row, column)));
     }
     return worst / sqrt(p->size);
+}
+
+/* B is n x k, of blocks. */
+static double check_blocks(const Problem *p, void *const *data, const void *out)
+{
+    double worst = 0;
+    uint64_t state = 7;
+    for (int s = 0; s < SAMPLES; s++) {
+        uint64_t row = next(&state) % p->size, column = next(&state) % p->size;
+        double sum = 0;
+        for (uint64_t k = 0; k < p->size; k++)
+            sum += value_of(data[0], p->input, row * p->size + k) *
+                   block_value(data[1], column * p->size + k);
+        worst = fmax(worst, fabs(value_of(out, p->result, row * p->size + column) - sum));
+    }
+    return worst / sqrt(p->size);
+}
+
+enum { KEYS = 4096, HEADS = 16, WIDTH = 128 };
+
+/* Of one query's scores with all keys, exponentials; returns their sum. */
+static double weigh_keys(void *const *data, uint64_t query, uint64_t head, double *weight)
+{
+    double all = 0;
+    for (uint64_t k = 0; k < KEYS; k++) {
+        double dot = 0;
+        for (uint64_t d = 0; d < WIDTH; d++)
+            dot += value_of(data[0], HEDDLE_F16, (query * HEADS + head) * WIDTH + d) *
+                   value_of(data[1], HEDDLE_F16, (k * HEADS + head) * WIDTH + d);
+        weight[k] =
+            exp(dot / sqrt(WIDTH) + value_of(data[3], HEDDLE_F16, query * KEYS + k));
+        all += weight[k];
+    }
+    return all;
+}
+
+static double check_attention(const Problem *p, void *const *data, const void *out)
+{
+    double worst = 0, weight[KEYS];
+    uint64_t state = 11;
+    (void)p;
+    for (int s = 0; s < SAMPLES; s++) {
+        uint64_t query = next(&state) % KEYS, head = next(&state) % HEADS;
+        double all = weigh_keys(data, query, head, weight);
+        for (uint64_t d = 0; d < WIDTH; d += 31) {
+            double sum = 0;
+            for (uint64_t k = 0; k < KEYS; k++)
+                sum += weight[k] * value_of(data[2], HEDDLE_F16, (k * HEADS + head) * WIDTH + d);
+            double got = value_of(out, HEDDLE_F32, (query * HEADS + head) * WIDTH + d);
+            worst = fmax(worst, fabs(got - sum / all));
+        }
+    }
+    return worst;
 }
 
 static double check_nbody(const Problem *p, void *const *data, const void *out)
@@ -227,6 +307,9 @@ const Problem problems[] = {
     PRODUCT("gemm.comp s8 s32 4096, B columns", TUNABLE, 4096, 4096, HEDDLE_S8, HEDDLE_S32, 1, 4,
             64, 0, STRIDES(4096), .column_b = true,
             DEFINES({ "AB", "int8_t" }, { "CD", "int" }, { "COLUMN_B", "1" })),
+    PRODUCT("gemm.comp e4m3 f32 4096, B columns", TUNABLE, 4096, 4096, HEDDLE_E4M3, HEDDLE_F32, 1,
+            4, 64, 1e-2, STRIDES(4096), .column_b = true,
+            DEFINES({ "AB", "floate4m3_t" }, { "CD", "float" }, { "COLUMN_B", "1" })),
     PRODUCT("gemm_shared.comp f16 f32 4096", "bench/kernels/gemm_shared.comp", 4096, 4096,
             HEDDLE_F16, HEDDLE_F32, 2, 4, 64, 1e-3, STRIDES(4096),
             DEFINES({ "AB", "float16_t" }, { "CD", "float" })),
@@ -243,6 +326,19 @@ const Problem problems[] = {
     TENSORS("nv_gemm 128x128 f16 f32 4096", 128, 128, "128", "128", "1"),
     TENSORS("nv_gemm 256x128 f16 f32 4096", 256, 128, "256", "128", "1"),
     TENSORS("nv_gemm 256x256 f16 f32 4096", 256, 256, "256", "256", "1"),
+    { .name = "nv_gemm 128x256 f16 q4_0 4096", .file = "bench/kernels/nv_gemm.comp", .n_steps = 1,
+      .steps = { { 16, 32, 1 } }, .sizes = { 2 << 24, (1 << 24) / BLOCK * BLOCK_BYTES, 4 << 24 },
+      .out = 2, .input = HEDDLE_F16, .result = HEDDLE_F32, .fill = fill, .fill_b = fill_blocks,
+      .check = check_blocks, .tolerance = 1e-2, .work = 2e-3 * 4096 * 4096 * 4096, .size = 4096,
+      SIZES(4096), DEFINES({ "AB", "float16_t" }, { "TM", "128" }, { "TN", "256" },
+                           { "TK", "64" }, { "LOADS", "1" }, { "BLOCKS", "1" }) },
+    { .name = "tensor_attention 4096 x 128, 16 heads", .file = "examples/tensor_attention.comp",
+      .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },
+      .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,
+                 2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },
+      .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,
+      .result = HEDDLE_F32, .fill = fill, .check = check_attention, .tolerance = 1e-3,
+      .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) },
     FLAT("copy", "bench/kernels/copy.comp", WORDS, .n_steps = 1,
          .steps = { { WORDS / 1024, 1, 1 } }, .push = { WORDS / 4 },
          .check = check_copy, .work = 8.0 * WORDS),

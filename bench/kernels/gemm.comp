@@ -8,6 +8,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_bfloat16 : require
+#extension GL_EXT_float_e4m3 : enable
 #extension GL_EXT_control_flow_attributes : require
 #ifdef WQ
 #extension GL_QCOM_multiple_wait_queues : require

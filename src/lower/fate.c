@@ -50,7 +50,7 @@ bool lower_is_array(const Lower *l, const SpvType *t)
 static LowerFate tile_of(const LowerShape *s, uint32_t k, const SpvType *t)
 {
     uint32_t rows = k == 1 ? s->k : s->m, cols = k == 0 ? s->k : s->n;
-    if (!s->m)
+    if (!s->m || s->flexible)
         return (LowerFate){ FATE_STAYS, t->rows, t->cols };
     return (LowerFate){ rows == t->rows && cols == t->cols ? FATE_STAYS : FATE_TILES, rows, cols };
 }
@@ -64,6 +64,18 @@ static bool divides(const Lower *l, LowerFate f, const SpvType *t)
     return same && t->rows % f.rows == 0 && t->cols % f.cols == 0;
 }
 
+/* Of a shape that is not of one size; others are asked whether they divide. */
+static bool is_of_size(const Lower *l, const LowerShape *s, uint32_t k, const SpvType *t)
+{
+    uint32_t rows = k == 1 ? s->k : s->m, cols = k == 0 ? s->k : s->n,
+             most = l->profile->flexible_dimension;
+    if (!s->flexible)
+        return true;
+    return t->rows % rows == 0 && t->cols % cols == 0 &&
+           (!most || (t->rows <= most && t->cols <= most)) &&
+           (!s->invocations || s->invocations == l->invocations);
+}
+
 static bool lists(const Lower *l, const Product *p, const LowerShape *s)
 {
     uint32_t operands = spv_n_operands(p->inst) > 3 ? spv_operand(p->inst, 3) : 0;
@@ -73,9 +85,10 @@ static bool lists(const Lower *l, const Product *p, const LowerShape *s)
         return false;
     for (uint32_t k = 0; k < 4; k++)
         if (type_of(p->t[k]->element, operands >> k & 1) != listed[k] ||
-            !divides(l, tile_of(s, k, p->t[k]), p->t[k]))
+            !divides(l, tile_of(s, k, p->t[k]), p->t[k]) || !is_of_size(l, s, k, p->t[k]))
             return false;
-    return !saturates || !s->m || s->k == p->t[0]->cols; /* saturates once, in the end */
+    /* saturates once, in the end */
+    return !saturates || !s->m || s->flexible || s->k == p->t[0]->cols;
 }
 
 static uint64_t size_of(const LowerShape *s) { return (uint64_t)s->m * s->n * s->k; }
@@ -85,7 +98,9 @@ static const LowerShape *best_for(const Lower *l, const Product *p)
     const LowerShape *best = NULL;
     for (uint32_t k = 0; k < l->profile->n_shapes; k++) {
         const LowerShape *s = &l->profile->shapes[k];
-        if (lists(l, p, s) && (!best || !s->m || (best->m && size_of(s) > size_of(best))))
+        bool whole = best && (!best->m || best->flexible);
+        if (lists(l, p, s) &&
+            (!best || !s->m || s->flexible || (!whole && size_of(s) > size_of(best))))
             best = s;
     }
     return best;
@@ -124,7 +139,8 @@ static void decide_alone(Deciding *d, const SpvType *t)
         bool fits = s->scope == t->scope && (of[operand] == type_of(t->element, false) ||
                                              of[operand] == type_of(t->element, true));
         LowerFate tile = tile_of(s, operand, t);
-        if (fits && divides(d->l, tile, t) && f.kind != FATE_STAYS)
+        if (fits && divides(d->l, tile, t) && is_of_size(d->l, s, operand, t) &&
+            f.kind != FATE_STAYS)
             f = tile;
     }
     decide(d, t, f);

@@ -32,12 +32,14 @@ typedef enum LowerType {
     PROFILE_N_TYPES
 } LowerType;
 
-/* VkCooperativeMatrixPropertiesKHR: M 0 stands for any size of all three. */
+/* VkCooperativeMatrixPropertiesKHR: M 0 stands for any size of all three. Or, `flexible`,
+ * VkCooperativeMatrixFlexibleDimensionsPropertiesNV: any multiples of m, n and k. */
 typedef struct LowerShape {
     LowerType a, b, c, result;
     uint32_t m, n, k;
-    uint32_t scope; /* SpvScopeSubgroup, SpvScopeWorkgroup */
-    bool saturating;
+    uint32_t scope;       /* SpvScopeSubgroup, SpvScopeWorkgroup */
+    uint32_t invocations; /* of the workgroup, where it is flexible; 0: any */
+    bool saturating, flexible;
 } LowerShape;
 
 /* Bits of LowerProfile.features. The first are types that arithmetic and variables may have. */
@@ -53,6 +55,7 @@ enum {
     PROFILE_HAS_TENSORS = 256, /* loads and stores by tensor layouts */
     PROFILE_HAS_QCOM = 512,    /* construct, extract, bit casts, sub-arrays */
     PROFILE_HAS_WAIT_QUEUES = 1024,
+    PROFILE_HAS_UNALIGNED = 2048, /* matrices are loaded and stored at any element's address */
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,
@@ -74,6 +77,7 @@ typedef struct LowerProfile {
     uint32_t features;         /* PROFILE_HAS_* */
     uint32_t workgroup_memory; /* bytes */
     uint32_t workgroup_invocations;
+    uint32_t flexible_dimension; /* the most rows or columns of flexible shapes; 0: any */
     LowerOwnership ownership;
     const LowerShape *shapes; /* none: no cooperative matrices */
     uint32_t n_shapes;

@@ -34,7 +34,7 @@ static const Word features[] = {
     { "bfloat16", PROFILE_HAS_BFLOAT16 }, { "float8", PROFILE_HAS_FLOAT8 },
     { "cooperative_matrix2", PROFILE_HAS_NV2 }, { "tensor_addressing", PROFILE_HAS_TENSORS },
     { "cooperative_matrix_conversion", PROFILE_HAS_QCOM },
-    { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES },
+    { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES }, { "unaligned", PROFILE_HAS_UNALIGNED },
 };
 /* clang-format on */
 
@@ -124,25 +124,30 @@ TYPE(result)
 SIZE(m)
 SIZE(n)
 SIZE(k)
+SIZE(invocations)
 
 static void shape_scope(Reading *r, void *to, const Json *j)
 {
     ((LowerShape *)to)->scope = word(r, j, scopes, COUNT_OF(scopes), "scope");
 }
 
-static void shape_saturating(Reading *r, void *to, const Json *j)
-{
-    if (j->kind != JSON_BOOL)
-        refuse_field(r, j, "'saturating' is true or false");
-    ((LowerShape *)to)->saturating = j->number != 0;
-}
+#define TRUTH(member)                                                                              \
+    static void shape_##member(Reading *r, void *to, const Json *j)                                \
+    {                                                                                              \
+        if (j->kind != JSON_BOOL)                                                                  \
+            refuse_field(r, j, "'" #member "' is true or false");                                  \
+        ((LowerShape *)to)->member = j->number != 0;                                               \
+    }
+TRUTH(saturating)
+TRUTH(flexible)
 
 /* clang-format off */
 static const Member shape_members[] = {
     { "a", shape_a, true }, { "b", shape_b, true }, { "c", shape_c, true },
     { "result", shape_result, true }, { "m", shape_m, true }, { "n", shape_n, true },
     { "k", shape_k, true }, { "scope", shape_scope, false },
-    { "saturating", shape_saturating, false },
+    { "saturating", shape_saturating, false }, { "flexible", shape_flexible, false },
+    { "invocations", shape_invocations, false },
 };
 /* clang-format on */
 
@@ -165,6 +170,7 @@ LIMIT(min_subgroup_size)
 LIMIT(max_subgroup_size)
 LIMIT(workgroup_memory)
 LIMIT(workgroup_invocations)
+LIMIT(flexible_dimension)
 
 static void read_features(Reading *r, void *to, const Json *j)
 {
@@ -203,6 +209,7 @@ static const Member profile_members[] = {
     { "features", read_features, true },
     { "workgroup_memory", read_workgroup_memory, true },
     { "workgroup_invocations", read_workgroup_invocations, true },
+    { "flexible_dimension", read_flexible_dimension, false },
     { "ownership", read_ownership, false },
     { "shapes", read_shapes, true },
 };
@@ -266,6 +273,10 @@ static void write_shape(Arena *a, Str *s, const LowerShape *p)
     str_printf(a, s, "\"m\": %u, \"n\": %u, \"k\": %u", p->m, p->n, p->k);
     if (p->scope != SpvScopeSubgroup)
         str_printf(a, s, ", \"scope\": \"%s\"", name_of(scopes, COUNT_OF(scopes), p->scope));
+    if (p->flexible)
+        str_add(a, s, ", \"flexible\": true");
+    if (p->invocations)
+        str_printf(a, s, ", \"invocations\": %u", p->invocations);
     str_add(a, s, p->saturating ? ", \"saturating\": true}" : "}");
 }
 
@@ -280,6 +291,7 @@ const char *profile_write(Arena *a, const LowerProfile *p)
         { "max_subgroup_size", p->max_subgroup_size },
         { "workgroup_memory", p->workgroup_memory },
         { "workgroup_invocations", p->workgroup_invocations },
+        { "flexible_dimension", p->flexible_dimension },
     };
     Str s = { 0 };
     const char *between = "";

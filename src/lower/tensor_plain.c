@@ -144,20 +144,40 @@ bool lower_tensor_plain(Lower *l, LowerTensorAccess *a, LowerPlain *out)
     if (out->by_column && !is_number(l, strides[0], 1))
         return false;
     find_start(l, at, a, along, out);
-    require_alignment(l, at, a, out);
+    if (!(l->profile->features & PROFILE_HAS_UNALIGNED))
+        require_alignment(l, at, a, out);
     return true;
+}
+
+/* Memory operands, with the alignment that elements have where no more is known. */
+static uint32_t take_memory(Lower *l, const LowerTensorAccess *a, uint32_t *to)
+{
+    const uint32_t *from = a->address.memory;
+    uint32_t n = a->address.n_memory, mask = n ? from[0] : 0,
+             size = (uint32_t)a->matrix->element->size;
+    bool unaligned =
+        l->profile->features & PROFILE_HAS_UNALIGNED && !(mask & SpvMemoryAccessAlignedMask);
+    if (!unaligned) {
+        memcpy(to, from, n * sizeof *to);
+        return n;
+    }
+    to[0] = mask | SpvMemoryAccessAlignedMask;
+    to[1] = size;
+    for (uint32_t k = 1; k < n; k++)
+        to[k + 1] = from[k];
+    return MAX(n, 1) + 1;
 }
 
 /* The matrix, loaded or stored so. */
 SpvId lower_tensor_plain_access(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                                 const LowerPlain *p)
 {
-    uint32_t x[8] = { p->pointer }, n = 1;
+    uint32_t x[12] = { p->pointer }, n = 1;
     if (a->store)
         x[n++] = a->object;
     x[n++] = build_const(l, p->by_column);
     x[n++] = p->stride;
-    memcpy(x + n, a->address.memory, sizeof a->address.memory);
+    n += take_memory(l, a, x + n);
     return build(l, at, a->store ? SpvOpCooperativeMatrixStoreKHR : SpvOpCooperativeMatrixLoadKHR,
-                 a->store ? 0 : a->matrix->id, x, n + a->address.n_memory);
+                 a->store ? 0 : a->matrix->id, x, n);
 }

@@ -249,7 +249,8 @@ static bool is_wanted(const Lower *l)
     }
     bool whole = l->lanes == l->width && l->invocations % l->width == 0 && is_pow2(l->subgroups);
     bool dealt = p->ownership != PROFILE_TILES || l->lanes == p->subgroup_size;
-    return subgroups && whole && dealt && l->width <= p->max_subgroup_size;
+    return subgroups && !(p->features & PROFILE_HAS_NV2) && whole && dealt &&
+           l->width <= p->max_subgroup_size;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------- */

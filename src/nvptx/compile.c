@@ -32,8 +32,15 @@ static bool fail(Compilation *c, const char *what)
 
 /* What is lowered: matrices of other shapes, all else that is done with them, and subgroups of more
  * than a warp. */
-#define SQUARE(a, b, c, n)                                                                         \
-    { PROFILE_##a, PROFILE_##b, PROFILE_##c, PROFILE_##c, n, n, n, SpvScopeSubgroup, false }
+#define SQUARE(type_a, type_b, sum, size)                                                          \
+    { .a = PROFILE_##type_a,                                                                       \
+      .b = PROFILE_##type_b,                                                                       \
+      .c = PROFILE_##sum,                                                                          \
+      .result = PROFILE_##sum,                                                                     \
+      .m = size,                                                                                   \
+      .n = size,                                                                                   \
+      .k = size,                                                                                   \
+      .scope = SpvScopeSubgroup }
 #define SHAPE(a, b, c) SQUARE(a, b, c, 16)
 static const LowerShape shapes[] = {
     SHAPE(F16, F16, F32),       SHAPE(F16, F16, F16),     SHAPE(BF16, BF16, F32),
@@ -56,7 +63,7 @@ static const LowerProfile profile = {
     .max_subgroup_size = NVPTX_WARP,
     .features = PROFILE_HAS_FLOAT16 | PROFILE_HAS_FLOAT64 | PROFILE_HAS_INT8 | PROFILE_HAS_INT16 |
                 PROFILE_HAS_INT64 | PROFILE_HAS_BFLOAT16 | PROFILE_HAS_FLOAT8 |
-                PROFILE_HAS_WAIT_QUEUES,
+                PROFILE_HAS_WAIT_QUEUES | PROFILE_HAS_UNALIGNED,
     .workgroup_memory = 163 << 10, /* the least of the targets that there are: sm_80's */
     .workgroup_invocations = 1024,
     .ownership = PROFILE_TILES,

@@ -445,8 +445,14 @@ static bool types_fit(Finder *s)
     bool halves = f->factor->kind == SPV_FLOAT && f->factor->bits == 16 &&
                   f->sum->kind == SPV_FLOAT && f->sum->format == SPV_IEEE &&
                   (f->sum->bits == 32 || (f->sum->bits == 16 && f->factor->format == SPV_IEEE));
-    return halves || (bytes && f->tile == 16 &&
-                      !(mask & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask));
+    /* whose sums the tensor cores keep with fewer bits */
+    bool small = (f->factor->format == SPV_E4M3 || f->factor->format == SPV_E5M2) &&
+                 f->factor->kind == SPV_FLOAT && f->sum->kind == SPV_FLOAT &&
+                 f->sum->format == SPV_IEEE && f->sum->bits <= 32 && f->tile == 16 &&
+                 !threads_of(s->e)->exact;
+    return halves || small ||
+           (bytes && f->tile == 16 &&
+            !(mask & SpvCooperativeMatrixOperandsSaturatingAccumulationKHRMask));
 }
 
 /* ---- workgroups ------------------------------------------------------------------------------ */

@@ -33,13 +33,13 @@ typedef struct Access {
     const SpvInst *i;
     const EmitPointer *p;
     const SpvType *element;
-    LT type;       /* of an element */
-    uint32_t size; /* of it */
-    bool by_column;
-    uint32_t lines, each; /* of the matrix that the lane holds, elements of each */
-    LV stride;            /* bytes between lines, i64 */
-    LV line[2];           /* the lane's, i64 */
-    LV minor;             /* its first element in a line */
+    LT type;                   /* of an element */
+    uint32_t size;             /* of it */
+    bool by_column, unaligned; /* unaligned: its address may be any of an element */
+    uint32_t lines, each;      /* of the matrix that the lane holds, elements of each */
+    LV stride;                 /* bytes between lines, i64 */
+    LV line[2];                /* the lane's, i64 */
+    LV minor;                  /* its first element in a line */
 } Access;
 
 enum { MOST_LOADS = 64 };
@@ -380,6 +380,9 @@ static void open_access(Emit *e, const SpvInst *i, uint32_t at, const SpvType *m
                     ? emit_cast_index(e, emit_leaf(e, spv_operand(i, at + 1), 0), e->i64)
                     : i64c(e, 4 * x->each);
     x->stride = LLVMBuildMul(e->b, stride, i64c(e, pointee), "");
+    x->unaligned = spv_n_operands(i) > at + 3 &&
+                   spv_operand(i, at + 2) & SpvMemoryAccessAlignedMask &&
+                   spv_operand(i, at + 3) < x->each * x->size;
     find_lines(e, x);
 }
 
@@ -392,12 +395,8 @@ static LV offset_of(Emit *e, const Access *x, LV line, LV minor, uint32_t k)
     return LLVMBuildAdd(e->b, at, in, "");
 }
 
-/* i1: all of the matrix is inside, and each line's elements are aligned. NULL: that is promised
- * (SPIR-V's rule for matrices: Vulkan, VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
-static LV is_plain(Emit *e, const Access *x, LV address)
+static LV is_inside(Emit *e, const Access *x)
 {
-    if (!e->robust || !x->p->limit)
-        return NULL;
     LV span = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, x->stride, i64c(e, 4 * x->each - 1), ""),
                            i64c(e, 4 * x->each * x->size), "");
     LV start = LLVMBuildAdd(e->b, x->p->offset ? x->p->offset : i64c(e, 0),
@@ -405,10 +404,20 @@ static LV is_plain(Emit *e, const Access *x, LV address)
     LV left = LLVMBuildSub(e->b, x->p->limit, start, "");
     LV starts = LLVMBuildICmp(e->b, LLVMIntULE, start, x->p->limit, "");
     LV fits = LLVMBuildICmp(e->b, LLVMIntULE, span, left, "");
+    return LLVMBuildAnd(e->b, starts, fits, "");
+}
+
+/* i1: all of the matrix is inside, and each line's elements are aligned. NULL: that is promised
+ * (SPIR-V's rule for matrices: Vulkan, VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
+static LV is_plain(Emit *e, const Access *x, LV address)
+{
+    LV inside = e->robust && x->p->limit ? is_inside(e, x) : NULL;
+    if (!inside && !x->unaligned)
+        return NULL;
     LV low = LLVMBuildOr(e->b, LLVMBuildPtrToInt(e->b, address, e->i64, ""), x->stride, "");
     low = LLVMBuildAnd(e->b, low, i64c(e, x->each * x->size - 1), "");
     LV aligned = LLVMBuildICmp(e->b, LLVMIntEQ, low, i64c(e, 0), "");
-    return LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, starts, fits, ""), aligned, "");
+    return inside ? LLVMBuildAnd(e->b, inside, aligned, "") : aligned;
 }
 
 static LV address_at(Emit *e, LV base, LV offset)

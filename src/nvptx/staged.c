@@ -402,6 +402,10 @@ static const char *type_names(const NvptxFusion *f)
 {
     static const char *const bytes[4] = { "k32.s32.u8.u8", "k32.s32.s8.u8", "k32.s32.u8.s8",
                                           "k32.s32.s8.s8" };
+    static const char *const small[4] = { "k32.f32.e4m3.e4m3", "k32.f32.e5m2.e5m2",
+                                          "k32.f16.e4m3.e4m3", "k32.f16.e5m2.e5m2" };
+    if (f->factor->bits == 8 && f->factor->kind == SPV_FLOAT)
+        return small[(f->factor->format == SPV_E5M2) + 2 * (f->sum->bits == 16)];
     if (f->factor->bits == 8)
         return bytes[f->a_signed + 2 * f->b_signed];
     if (f->factor->format == SPV_BF16)
@@ -421,9 +425,11 @@ static void product_text(const Stager *s, char *text, size_t size, char *constra
         for (uint32_t r = 0; r < n; r++)
             text += snprintf(text, (size_t)(end - text), "%s$%u", r ? ", " : "", r);
         text += snprintf(text, (size_t)(end - text), "}, $%u, $%u, p", 2 * n + k, 2 * n + 4 + k);
-        if (s->f->factor->bits == 16) /* neither negated, and how the lines lie */
-            text += snprintf(text, (size_t)(end - text), ", 1, 1, %d, %d",
-                             !is_panel_along_k(s, &s->a), !is_panel_along_k(s, &s->b));
+        if (s->f->factor->kind == SPV_FLOAT) /* neither negated */
+            text += snprintf(text, (size_t)(end - text), ", 1, 1");
+        if (s->f->factor->bits == 16) /* how the lines lie */
+            text += snprintf(text, (size_t)(end - text), ", %d, %d", !is_panel_along_k(s, &s->a),
+                             !is_panel_along_k(s, &s->b));
         text += snprintf(text, (size_t)(end - text), "; ");
     }
     snprintf(text, (size_t)(end - text), "}");

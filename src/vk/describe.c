@@ -137,13 +137,42 @@ static void ask_properties(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
+/* NV2's, of any multiples, behind those of KHR, for which there is room. */
+static void ask_flexible(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, uint32_t n,
+                         Arena *a)
+{
+    VkCooperativeMatrixFlexibleDimensionsPropertiesNV *list =
+        NEW_ARRAY(a, VkCooperativeMatrixFlexibleDimensionsPropertiesNV, n + 1);
+    HeddleFlexibleShape *shown = NEW_ARRAY(a, HeddleFlexibleShape, n + 1);
+    VkPhysicalDeviceCooperativeMatrix2PropertiesNV most = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV
+    };
+    VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                        .pNext = &most };
+    LowerShape *to = (LowerShape *)f->profile.shapes;
+    for (uint32_t k = 0; k < n; k++)
+        list[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV;
+    if (i->flexible(p, &n, list) < 0)
+        return;
+    for (uint32_t k = 0; k < n; k++)
+        if (vkf_take_flexible(&list[k], &to[f->profile.n_shapes],
+                              &shown[f->profile.n_shapes - f->n_listed]))
+            f->profile.n_shapes++;
+    i->GetPhysicalDeviceProperties2(p, &all);
+    f->profile.flexible_dimension = most.cooperativeMatrixFlexibleDimensionsMaxDimension;
+    f->flexible_shapes = shown;
+}
+
 static void ask_shapes(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, Arena *a)
 {
-    uint32_t n = 0;
+    uint32_t n = 0, n_flexible = 0;
     if (!f->features.matrices.cooperativeMatrix || !i->matrices || i->matrices(p, &n, NULL))
         return;
+    if (!f->features.matrices2.cooperativeMatrixFlexibleDimensions || !i->flexible ||
+        i->flexible(p, &n_flexible, NULL))
+        n_flexible = 0;
     VkCooperativeMatrixPropertiesKHR *list = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + 1);
-    LowerShape *shapes = NEW_ARRAY(a, LowerShape, n + 1);
+    LowerShape *shapes = NEW_ARRAY(a, LowerShape, n + n_flexible + 1);
     HeddleMatrixShape *shown = NEW_ARRAY(a, HeddleMatrixShape, n + 1);
     for (uint32_t k = 0; k < n; k++)
         list[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
@@ -154,6 +183,9 @@ static void ask_shapes(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, Ar
             f->profile.n_shapes++;
     f->profile.shapes = shapes;
     f->shapes = shown;
+    f->n_listed = f->profile.n_shapes;
+    if (n_flexible)
+        ask_flexible(i, p, f, n_flexible, a);
 }
 
 /* ---- the profile ----------------------------------------------------------------------------- */

@@ -27,7 +27,9 @@ typedef struct VkfCommands {
 #define X(name) PFN_vk##name name;
     VKF_COMMANDS(X)
 #undef X
-    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR matrices; /* or NULL */
+    /* or NULL */
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR matrices;
+    PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV flexible;
     uint32_t version; /* of Vulkan that the instance is for */
 } VkfCommands;
 
@@ -111,7 +113,9 @@ typedef struct VkfFacts {
     VkPhysicalDeviceFloatControlsProperties floats;
     VkPhysicalDeviceMemoryProperties memory;
     LowerProfile profile;
-    const HeddleMatrixShape *shapes; /* profile.n_shapes of them */
+    const HeddleMatrixShape *shapes; /* n_listed, which profile.shapes begin with */
+    uint32_t n_listed;
+    const HeddleFlexibleShape *flexible_shapes; /* the others */
 } VkfFacts;
 /* `a` lives as long as what is written. */
 void vkf_describe(const VkfCommands *c, VkPhysicalDevice p, VkfFacts *out, Arena *a);
@@ -139,6 +143,8 @@ VkComponentTypeKHR vkf_component_of(HeddleType t);
 
 bool vkf_take_shape(const VkCooperativeMatrixPropertiesKHR *p, LowerShape *to,
                     HeddleMatrixShape *shown);
+bool vkf_take_flexible(const VkCooperativeMatrixFlexibleDimensionsPropertiesNV *p, LowerShape *to,
+                       HeddleFlexibleShape *shown);
 /* Programs divide a workgroup's tile among its subgroups without asking whether a matrix still fits
  * their share, so what is listed is no larger than 32 x 32, but for programs that want a row for
  * each of 64 lanes; kernels may use more in any case. */

@@ -60,6 +60,30 @@ bool vkf_take_shape(const VkCooperativeMatrixPropertiesKHR *p, LowerShape *to,
     return true;
 }
 
+bool vkf_take_flexible(const VkCooperativeMatrixFlexibleDimensionsPropertiesNV *p, LowerShape *to,
+                       HeddleFlexibleShape *shown)
+{
+    const VkCooperativeMatrixPropertiesKHR same = {
+        .MSize = p->MGranularity,
+        .NSize = p->NGranularity,
+        .KSize = p->KGranularity,
+        .AType = p->AType,
+        .BType = p->BType,
+        .CType = p->CType,
+        .ResultType = p->ResultType,
+        .saturatingAccumulation = p->saturatingAccumulation,
+        .scope = p->scope,
+    };
+    HeddleMatrixShape s;
+    if (!p->MGranularity || !p->NGranularity || !p->KGranularity || !vkf_take_shape(&same, to, &s))
+        return false;
+    to->flexible = true;
+    to->invocations = p->scope == VK_SCOPE_WORKGROUP_KHR ? p->workgroupInvocations : 0;
+    *shown = (HeddleFlexibleShape){ s.m, s.n,      s.k,          s.a,     s.b,
+                                    s.c, s.result, s.saturating, s.scope, to->invocations };
+    return true;
+}
+
 /* ---- what heddle lists ----------------------------------------------------------------------- */
 
 VkComponentTypeKHR vkf_component_of(HeddleType t)

@@ -137,10 +137,13 @@ static void describe(void *user)
                           .memory = device_bytes(&d->facts.memory),
                           .profile = profile_write(a, &d->facts.profile),
                           .shapes = d->facts.shapes,
-                          .n_shapes = d->facts.profile.n_shapes };
+                          .n_shapes = d->facts.n_listed,
+                          .flexible_shapes = d->facts.flexible_shapes,
+                          .n_flexible_shapes = d->facts.profile.n_shapes - d->facts.n_listed };
     if (!info->shapes)
         info->shapes = NEW(a, HeddleMatrixShape);
-    info->flexible_shapes = NEW(a, HeddleFlexibleShape);
+    if (!info->flexible_shapes)
+        info->flexible_shapes = NEW(a, HeddleFlexibleShape);
     info->identity =
         hash_bytes(p->pipelineCacheUUID, sizeof p->pipelineCacheUUID,
                    hash_bytes(&p->driverVersion, sizeof p->driverVersion, p->deviceID));

@@ -45,6 +45,10 @@ static bool load_commands(VkdInstance *i)
     i->facts.version = VK_API_VERSION_1_4;
     i->facts.matrices = (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)i->get(
         i->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    i->facts.flexible =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)i->get(
+            i->handle, "vkGetPhysicalDeviceCooperativeMatrix"
+                       "FlexibleDimensionsPropertiesNV");
     return all;
 }
 
