@@ -150,8 +150,10 @@ static void declare(Lower *l)
     for (uint32_t k = 0; k < COUNT_OF(types); k++)
         if (l->types_used & types[k].feature)
             add_capability(l, types[k].capability);
-    if (l->asks_lane)
+    if (l->asks_lane || l->shuffles)
         add_capability(l, SpvCapabilityGroupNonUniform);
+    if (l->shuffles)
+        add_capability(l, SpvCapabilityGroupNonUniformShuffle);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

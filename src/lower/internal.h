@@ -59,6 +59,7 @@ typedef struct Lower {
     uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
     bool has_blocks;     /* of tensor layouts, of more than one element */
     bool asks_lane;      /* reads a builtin of subgroups */
+    bool shuffles;
     bool failed;
 } Lower;
 
@@ -249,6 +250,8 @@ void lower_workgroup_close(Lower *l);
 void lower_qcom(Lower *l);
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);
+/* A reduction by shuffles, where it is known who holds what. False: it is not done so. */
+bool lower_reduce_tiles(Lower *l, SpvInst *i);
 /* Tensor layouts and views become arrays of words, loads and stores by them element by element. */
 void lower_tensor(Lower *l);
 /* Matrices whose fate is tiles become arrays of those. */

@@ -200,9 +200,10 @@ static void visit(Lower *l, SpvInst *i)
     bool whole = stays(l, t) && stays(l, from);
     if (i->op == SpvOpCooperativeMatrixTransposeNV && !whole)
         transpose(l, i);
-    else if (i->op == SpvOpCooperativeMatrixReduceNV && !whole)
-        reduce(l, i);
-    else if (i->op == SpvOpCooperativeMatrixPerElementOpNV && !whole)
+    else if (i->op == SpvOpCooperativeMatrixReduceNV && !whole) {
+        if (!lower_reduce_tiles(l, i))
+            reduce(l, i);
+    } else if (i->op == SpvOpCooperativeMatrixPerElementOpNV && !whole)
         per_element(l, i);
     else if (i->op == SpvOpCooperativeMatrixConvertNV ? !whole : crosses(l, i))
         convert(l, i);
