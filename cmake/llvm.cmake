@@ -71,3 +71,7 @@ target_link_libraries(heddle_llvm_c INTERFACE "${HEDDLE_LLVM_LIBRARY}")
 if(llvm_targets MATCHES "SPIRV")
     target_compile_definitions(heddle_llvm_c INTERFACE HEDDLE_LLVM_SPIRV=1)
 endif()
+# Code for AArch64 can be looked at on any machine; a release has the code generator of its own alone.
+if(llvm_targets MATCHES "AArch64" AND NOT HEDDLE_LLVM_STATIC)
+    target_compile_definitions(heddle_llvm_c INTERFACE HEDDLE_LLVM_AARCH64=1)
+endif()

@@ -15,11 +15,11 @@ mirror() {
     echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# private_apt FOLDER ...: a mirror that lags behind is good enough: what it has is signed all the same.
+# private_apt FOLDER ...: for $apt_arch, the system's own unless set. A mirror that lags behind is good enough: what it has is signed all the same.
 private_apt() {
     state=$1
     shift
-    arch=$(dpkg --print-architecture)
+    arch=${apt_arch:-$(dpkg --print-architecture)}
     apt-get -qq -o APT::Architecture="$arch" -o APT::Architectures="$arch" \
         -o Dir::State="$state" -o Dir::State::status="$state/status" \
         -o Dir::Cache="$state/cache" -o Dir::Etc::sourcelist="$state/sources.list" \
@@ -28,11 +28,14 @@ private_apt() {
         -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
 }
 
-# prepare FOLDER SUITE COMPONENT: for private_apt FOLDER/apt
+# prepare FOLDER SUITE COMPONENT: for private_apt FOLDER/apt; with $apt_security the suite's security
+# updates too, which is where newer versions of LLVM come from.
 prepare() {
     mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial" "$1/apt/none"
     : > "$1/apt/status"
     echo "deb [signed-by=$keyring] $(mirror) $2 $3" > "$1/apt/sources.list"
+    [ -z "${apt_security:-}" ] ||
+        echo "deb [signed-by=$keyring] $(mirror)-security $2-security $3" >> "$1/apt/sources.list"
 }
 
 # unpack FOLDER SUITE PACKAGE...: with all that they depend on.

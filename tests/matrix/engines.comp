@@ -23,6 +23,41 @@
 // SIGNS: vpdpbssd {{.*}}%ymm
 // UNSIGNED: vpdpbuud {{.*}}%ymm
 // REQUIRES: sse2
+// Of AArch64, whose code is looked at on any machine: products of pairs of rows and columns, of four
+// bytes, of two bf16, of f16 by f32.
+// RUN: %heddle compile %s --isa armv8.2 -D AB=int8_t -D C=int --emit native | \
+// RUN:   %filecheck %s --check-prefix=SDOT
+// RUN: %heddle compile %s --isa armv8.2 -D AB=uint8_t -D C=uint --emit native | \
+// RUN:   %filecheck %s --check-prefix=UDOT
+// RUN: %heddle compile %s --isa armv8.6 -D AB=int8_t -D C=int --emit native | \
+// RUN:   %filecheck %s --check-prefix=SMMLA
+// RUN: %heddle compile %s --isa armv8.6 -D AB=uint8_t -D C=uint --emit native | \
+// RUN:   %filecheck %s --check-prefix=UMMLA
+// RUN: %heddle compile %s --isa armv8.6 -D B_TYPE=uint8_t -D AB=int8_t -D C=int --emit native | \
+// RUN:   %filecheck %s --check-prefix=USDOT
+// RUN: %heddle compile %s --isa armv8.6 -D B_TYPE=int8_t -D AB=uint8_t -D C=int --emit native | \
+// RUN:   %filecheck %s --check-prefix=USMMLA
+// RUN: %heddle compile %s --isa armv8.6 --emit native | %filecheck %s --check-prefix=BFMMLA
+// RUN: %heddle compile %s --isa armv8.6 -D KEEP --emit native | %filecheck %s --check-prefix=KEPT
+// RUN: %heddle compile %s --isa armv8.6 -D M=1 --emit native | %filecheck %s --check-prefix=BFDOT
+// RUN: %heddle compile %s --isa armv8.6 -D AB=float16_t --emit native | \
+// RUN:   %filecheck %s --check-prefix=FMLAL
+// RUN: %heddle compile %s --isa armv8 -D AB=float --emit native | %filecheck %s --check-prefix=FMLA
+// RUN: ! %heddle run %s --isa armv8 2>&1 | %filecheck %s --check-prefix=FOREIGN
+// SDOT: sdot v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}
+// UDOT: udot v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}
+// SMMLA: smmla v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}.16b
+// UMMLA: ummla v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}.16b
+// USDOT: usdot v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}
+// USMMLA: usmmla v{{[0-9]+}}.4s, v{{[0-9]+}}.16b, v{{[0-9]+}}.16b
+// BFMMLA: bfmmla v{{[0-9]+}}.4s, v{{[0-9]+}}.8h, v{{[0-9]+}}.8h
+// KEPT-NOT: bf{{dot|mmla}}
+// KEPT: fmla v{{[0-9]+}}.4s
+// KEPT-NOT: bf{{dot|mmla}}
+// BFDOT: bfdot v{{[0-9]+}}.4s, v{{[0-9]+}}.8h, v{{[0-9]+}}
+// FMLAL: fmlal v{{[0-9]+}}.4s, v{{[0-9]+}}.4h, v{{[0-9]+}}
+// FMLA: fmla v{{[0-9]+}}.4s
+// FOREIGN: lacks "aarch64"
 // What they make of it: small integers are exact in all of these types.
 // RUN: %heddle run %s --bind 0=iota:bf16[256] --bind 1=iota:bf16[256] \
 // RUN:   --bind 2=zeros:f32[256] --out 2=%t.npy
@@ -40,8 +75,14 @@
 #ifndef AB
 #define AB bfloat16_t
 #endif
+#ifndef B_TYPE
+#define B_TYPE AB
+#endif
 #ifndef C
 #define C float
+#endif
+#ifndef M
+#define M 16
 #endif
 
 #ifdef KEEP
@@ -50,14 +91,14 @@ spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [44
 
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) readonly buffer A { AB a[]; };
-layout(set = 0, binding = 1) readonly buffer B { AB b[]; };
+layout(set = 0, binding = 1) readonly buffer B { B_TYPE b[]; };
 layout(set = 0, binding = 2) buffer Sum { C c[]; };
 
 void main()
 {
-    coopmat<AB, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> ma;
-    coopmat<AB, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> mb;
-    coopmat<C, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sum;
+    coopmat<AB, gl_ScopeSubgroup, M, 16, gl_MatrixUseA> ma;
+    coopmat<B_TYPE, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> mb;
+    coopmat<C, gl_ScopeSubgroup, M, 16, gl_MatrixUseAccumulator> sum;
     coopMatLoad(ma, a, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
     coopMatLoad(mb, b, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
     coopMatLoad(sum, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);

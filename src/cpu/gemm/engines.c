@@ -4,9 +4,12 @@
  * whose kernel it gets; what `heddle info` says is used.
  *
  * The other files know an engine by its row alone. A unit is `group` elements of k side by side,
- * one lane of a vector of B and one broadcast of A: 32 bits for all engines that take several.
+ * one lane of a vector of B and one broadcast of A: 32 bits for all engines that take several, but
+ * 64 for those that multiply by pairs of rows and columns.
  */
 #include "cpu/gemm/gemm_internal.h"
+
+#include <stdio.h>
 
 #define BIT(comp) (1u << (comp))
 #define BYTES     (BIT(COMP_S8) | BIT(COMP_U8))
@@ -24,6 +27,20 @@ static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
     uint32_t bytes = comp_bytes(operand);
     return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0 &&
            s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;
+}
+
+/* Where A alone is signed, the instruction's operands would be swapped, and the sums' order. */
+static bool fits_pairs(const GemmEngine *e, const GemmShape *s)
+{
+    (void)e;
+    bool swapped = comp_is_signed((IrComp)s->a) && !comp_is_signed((IrComp)s->b);
+    return s->M % 2 == 0 && !swapped;
+}
+
+static bool has_like_signs(const GemmEngine *e, const GemmShape *s)
+{
+    (void)e;
+    return comp_is_signed((IrComp)s->a) == comp_is_signed((IrComp)s->b);
 }
 
 static const char *tile_bf16(const GemmPlan *p)
@@ -115,6 +132,62 @@ static LLVMValueRef madd2(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValu
     return LLVMBuildAdd(g->b, acc, ir_intrinsic(g->b, name, NULL, 0, args, 2), "");
 }
 
+/* An intrinsic of NEON, by the types of the sums and of the operands: "llvm.aarch64.neon.NAME". The
+ * matrix product of bf16 alone has no others, and no types in its name. */
+static LLVMValueRef neon(GemmGen *g, const char *name, LLVMTypeRef operand, LLVMValueRef acc,
+                         LLVMValueRef a, LLVMValueRef b)
+{
+    char full[64];
+    LLVMTypeRef types[] = { g->sums, operand };
+    snprintf(full, sizeof full, "llvm.aarch64.neon.%s", name);
+    unsigned id = LLVMLookupIntrinsicID(full, strlen(full));
+    LLVMValueRef args[] = { acc, LLVMBuildBitCast(g->b, a, operand, ""),
+                            LLVMBuildBitCast(g->b, b, operand, "") };
+    return ir_intrinsic(g->b, full, types, LLVMIntrinsicIsOverloaded(id) ? 2 : 0, args, 3);
+}
+
+/* `like` of signed by signed, of unsigned by unsigned; `mixed` of unsigned by signed. */
+static LLVMValueRef neon_bytes(GemmGen *g, const char *const names[3], LLVMValueRef acc,
+                               LLVMValueRef a, LLVMValueRef b)
+{
+    bool a_signed = comp_is_signed(g->p->operand_a), b_signed = comp_is_signed(g->p->operand_b);
+    bool swapped = a_signed && !b_signed;
+    const char *name = names[a_signed == b_signed ? !a_signed : 2];
+    LLVMTypeRef bytes = LLVMVectorType(g->i8, 16);
+    return neon(g, name, bytes, acc, swapped ? b : a, swapped ? a : b);
+}
+
+static LLVMValueRef neon_dot4(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    static const char *const names[] = { "sdot", "udot", "usdot" };
+    return neon_bytes(g, names, acc, a, b);
+}
+
+static LLVMValueRef neon_mmla(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    static const char *const names[] = { "smmla", "ummla", "usmmla" };
+    return neon_bytes(g, names, acc, a, b);
+}
+
+static LLVMValueRef neon_bfdot(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    return neon(g, "bfdot", LLVMVectorType(comp_type(g->cx, COMP_BF16), 8), acc, a, b);
+}
+
+static LLVMValueRef neon_bfmmla(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    return neon(g, "bfmmla", LLVMVectorType(comp_type(g->cx, COMP_BF16), 8), acc, a, b);
+}
+
+/* Exact products of f16, each added to f32 with one rounding: of the lower halves of vectors. */
+static LLVMValueRef neon_fmlal(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
+{
+    int lower[] = { 0, 1, 2, 3, -1, -1, -1, -1 };
+    a = ir_shuffle(g->b, a, NULL, lower, 8);
+    b = ir_shuffle(g->b, b, NULL, lower, 8);
+    return neon(g, "fmlal", LLVMVectorType(comp_type(g->cx, COMP_F16), 8), acc, a, b);
+}
+
 static LLVMValueRef muladd(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b)
 {
     if (!comp_is_float(g->p->compute))
@@ -151,6 +224,23 @@ static const GemmEngine engines[] = {
       .group = 2, .compute = GEMM_COMPUTE, .operand = COMP_S16, .product = dot2 },
     { .name = "pmaddwd", .needs = CPU_SSE2, .a = HALVES, .b = HALVES, .c = WORDS, .group = 2,
       .compute = GEMM_COMPUTE, .operand = COMP_S16, .two_steps = true, .product = madd2 },
+    { .name = "mmla", .needs = CPU_NEON_I8MM, .a = BYTES, .b = BYTES, .c = WORDS,
+      .fits = fits_pairs, .group = 8, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES,
+      .pairs = true, .product = neon_mmla },
+    { .name = "usdot", .needs = CPU_NEON_I8MM, .a = BYTES, .b = BYTES, .c = WORDS, .group = 4,
+      .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES, .product = neon_dot4 },
+    { .name = "sdot", .needs = CPU_NEON_DOT, .a = BYTES, .b = BYTES, .c = WORDS,
+      .fits = has_like_signs, .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES,
+      .product = neon_dot4 },
+    { .name = "bfmmla", .needs = CPU_NEON_BF16, .a = BRAINS, .b = BRAINS,
+      .c = BIT(COMP_F32) | BIT(COMP_F16) | BRAINS, .fits = fits_pairs, .group = 4,
+      .compute = COMP_F32, .operand = COMP_BF16, .flushes = true, .pairs = true,
+      .product = neon_bfmmla },
+    { .name = "bfdot", .needs = CPU_NEON_BF16, .a = BRAINS, .b = BRAINS,
+      .c = BIT(COMP_F32) | BIT(COMP_F16) | BRAINS, .group = 2, .compute = COMP_F32,
+      .operand = COMP_BF16, .flushes = true, .product = neon_bfdot },
+    { .name = "fmlal", .needs = CPU_NEON_FHM, .a = SHORTS, .b = SHORTS, .c = BIT(COMP_F32),
+      .group = 1, .compute = COMP_F32, .operand = COMP_F16, .product = neon_fmlal },
     { .name = "muladd", .group = 1, .compute = GEMM_COMPUTE, .operand = GEMM_COMPUTE,
       .product = muladd },
 };

@@ -20,7 +20,7 @@ typedef struct GemmPlan GemmPlan;
 /* What the fixed arrays have room for. A vector has at most 512 bits, so 64 lanes of a byte (four
  * times 16 lanes of four while B's rows are joined), and at most 64 tiles in it; a block takes at
  * most the registers that there are (plan_block). */
-enum { MOST_LANES = 64, MOST_REGISTERS = 32, MOST_VECTORS = 4 };
+enum { MOST_LANES = 64, MOST_REGISTERS = 32, MOST_VECTORS = 4, MOST_GROUP = 8 };
 
 /* ---- engines.c ------------------------------------------------------------------------------- */
 
@@ -42,6 +42,9 @@ struct GemmEngine {
     bool mixed_signs; /* multiplies unsigned by signed only: like signs are biased */
     bool two_steps;   /* a product and a sum, by an instruction each */
     bool flushes;     /* takes denormals of sums, and makes them, zeros */
+    /* a product is of two rows of A by two columns of B: sums of two rows by two columns lie in a
+     * vector (kernel.c) */
+    bool pairs;
     /* acc + a * b, of vectors of lanes. NULL: C lives in tile registers (tiles.c) */
     LLVMValueRef (*product)(GemmGen *g, LLVMValueRef acc, LLVMValueRef a, LLVMValueRef b);
     const char *(*tile_product)(const GemmPlan *p); /* its instruction's intrinsic */
@@ -66,7 +69,7 @@ struct GemmPlan {
     IrComp compute;              /* type of the products' sums */
     IrComp operand_a, operand_b; /* of the elements in a unit */
     uint32_t unit;               /* bytes of one unit of A or of a lane of B */
-    uint32_t lanes;              /* of a vector */
+    uint32_t lanes;              /* of a vector: columns */
     uint32_t n_vectors;          /* in a row of the panel */
     uint32_t max_pieces;
     GemmPiece *pieces; /* n_vectors x max_pieces, width 0 ends */
@@ -120,7 +123,8 @@ struct GemmGen {
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
-    LLVMTypeRef lane, vector; /* what one unit is, in the engine's product */
+    LLVMTypeRef lane, vector; /* what one unit is, in the engine's product; those of B */
+    LLVMTypeRef sums;         /* a vector of C */
     /* i64: in a run of like vectors, how far on tiles, columns and vectors are; NULL: not at all */
     LLVMValueRef more_tiles, more_columns, more_vectors;
 };

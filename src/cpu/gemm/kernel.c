@@ -51,10 +51,10 @@ static void store_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, 
 static LLVMValueRef first_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v)
 {
     const GemmPlan *p = g->p;
-    LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->vector) : load_c(g, k, r, v);
+    LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->sums) : load_c(g, k, r, v);
     if (p->flip_a) {
         LLVMValueRef sums = at(g, gemm_column_sums(g), gemm_vector_offset(g, k->first + v));
-        x = LLVMBuildAdd(g->b, x, ir_load(g->b, g->vector, sums, 4), "");
+        x = LLVMBuildAdd(g->b, x, ir_load(g->b, g->sums, sums, 4), "");
     }
     return x;
 }
@@ -143,11 +143,52 @@ static void prefetch_in_block(GemmGen *g, const RegisterBlock *k, LLVMValueRef s
                        n_blocks(g->p) * in_block);
 }
 
+/* Two rows of sums become the first two columns of both, and the last two; and back. */
+static void regroup(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
+{
+    int first[] = { 0, 1, 4, 5 }, last[] = { 2, 3, 6, 7 };
+    for (uint32_t r = 0; r < k->rows; r += 2)
+        for (uint32_t v = 0; v < k->n; v++) {
+            LLVMValueRef *x = &acc[r * k->n + v], *y = x + k->n, upper = *x;
+            *x = ir_shuffle(g->b, upper, *y, first, 4);
+            *y = ir_shuffle(g->b, upper, *y, last, 4);
+        }
+}
+
+/* The same by pairs: units of two rows of A, side by side, times those of two columns of B. */
+static void pairs_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LLVMValueRef unit,
+                       LLVMValueRef *acc)
+{
+    const GemmPlan *p = g->p;
+    LLVMValueRef a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
+    LLVMTypeRef two = LLVMVectorType(g->lane, 2);
+    LLVMValueRef b[2][MOST_VECTORS];
+    uint32_t a_align = p->pack_a ? p->unit : comp_bytes((IrComp)p->s.a);
+    for (uint32_t v = 0; v < 2 * k->n; v++) {
+        LLVMValueRef from = at(g, at(g, o->b[v / 2], b_offset), k64(g, v % 2 * 2 * p->unit));
+        b[v % 2][v / 2] = ir_load(g->b, two, from, p->unit);
+    }
+    for (uint32_t r = 0; r < k->rows; r += 2) {
+        LLVMValueRef a = LLVMGetPoison(two);
+        for (uint32_t i = 0; i < 2; i++) {
+            LLVMValueRef x = ir_load(g->b, g->lane, at(g, o->a[r + i], a_offset), a_align);
+            a = LLVMBuildInsertElement(g->b, a, x, LLVMConstInt(g->i32, i, false), "");
+        }
+        for (uint32_t i = 0; i < 2 * k->n; i++)
+            acc[r * k->n + i] =
+                p->engine->product(g, acc[r * k->n + i], a, b[i / k->n][i % k->n]);
+    }
+}
+
 /* One unit of k: acc += a column of A times a row of B. */
 static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LLVMValueRef unit,
                        LLVMValueRef *acc)
 {
     const GemmPlan *p = g->p;
+    if (p->engine->pairs) {
+        pairs_unit(g, k, o, unit, acc);
+        return;
+    }
     LLVMValueRef a_offset = mul(g, unit, o->a_unit), b_offset = mul(g, unit, o->b_unit);
     LLVMValueRef b[MOST_VECTORS];
     uint32_t a_align = p->pack_a ? p->unit : comp_bytes((IrComp)p->s.a);
@@ -184,6 +225,8 @@ static void block(GemmGen *g, const RegisterBlock *k)
     LLVMValueRef acc[MOST_REGISTERS];
     for (uint32_t i = 0; i < n; i++)
         acc[i] = first_sum(g, k, i / k->n, i % k->n);
+    if (p->engine->pairs)
+        regroup(g, k, acc);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
      * cost. */
     LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units), n_places = k64(g, 1);
@@ -212,6 +255,8 @@ static void block(GemmGen *g, const RegisterBlock *k)
     gemm_loop_end(g, &units, at_once, n_units, acc);
     gemm_loop_end(g, &places, 1, n_places, acc);
     gemm_loop_end(g, &steps, 1, n_steps, acc);
+    if (p->engine->pairs)
+        regroup(g, k, acc);
     for (uint32_t i = 0; i < n; i++)
         last_sum(g, k, i / k->n, i % k->n, acc[i]);
 }

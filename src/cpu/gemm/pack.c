@@ -82,7 +82,7 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
     if (group == 1)
         return load_units(g, p, s, n);
     LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, s.lies), n);
-    LLVMValueRef r[4] = { NULL };
+    LLVMValueRef r[MOST_GROUP] = { NULL };
     int lanes[MOST_LANES], join[MOST_LANES];
     for (uint32_t q = 0; q < group; q++)
         r[q] = ir_load(g->b, raw, at(g, p, mul(g, k64(g, q), stride)), bytes);
@@ -90,9 +90,10 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
         join[j] = (int)j;
         lanes[j] = (int)(j % group * n + j / group);
     }
-    LLVMValueRef all = ir_shuffle(g->b, r[0], r[1], join, 2 * n);
-    if (group == 4)
-        all = ir_shuffle(g->b, all, ir_shuffle(g->b, r[2], r[3], join, 2 * n), join, 4 * n);
+    for (uint32_t width = 2; width <= group; width *= 2)
+        for (uint32_t q = 0; q < group / width; q++)
+            r[q] = ir_shuffle(g->b, r[2 * q], r[2 * q + 1], join, width * n);
+    LLVMValueRef all = r[0];
     if (bytes == 1 && group * n == 64 && g->gemm->target->sets & CPU_AVX512)
         return convert_units(g, transpose_bytes(g, all), s, n);
     return convert_units(g, ir_shuffle(g->b, all, NULL, lanes, group * n), s, n);
@@ -311,7 +312,7 @@ static void pack_a_tile(GemmGen *g, const GemmView *t, LLVMValueRef tile_row, LL
     LLVMValueRef to = at(g, gemm_packed_a(g), add(g, base, mul(g, l.i, k64(g, pitch_of(p)))));
     LLVMValueRef from = at(g, t->ptr, mul(g, l.i, mul(g, t->stride, k64(g, col ? group : 1))));
     for (uint32_t done = 0; done < run;) {
-        uint32_t n = MIN(16u, run - done);
+        uint32_t n = MIN(MIN(16u, (uint32_t)MOST_LANES / group), run - done);
         while (n & (n - 1))
             n &= n - 1; /* powers of two: 16, then what is left */
         uint64_t apart = col ? comp_bytes(s.lies) : unit_bytes(p, s);

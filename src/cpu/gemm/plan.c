@@ -117,8 +117,8 @@ static void plan_columns(Arena *a, GemmPlan *p, uint32_t max_lanes)
 static uint32_t block_rows(const GemmPlan *p, uint32_t vectors)
 {
     uint32_t most = MAX(1u, MIN(p->tuning->accumulators, (uint32_t)MOST_REGISTERS) / vectors);
-    uint32_t rows = MIN(most, p->s.M);
-    for (uint32_t r = rows; r * 2 > rows; r--)
+    uint32_t each = p->engine->pairs ? 2 : 1, rows = MIN(most, p->s.M) / each * each;
+    for (uint32_t r = rows; r * 2 > rows; r -= each)
         if (p->s.M % r == 0)
             return r;
     return rows;
@@ -129,7 +129,9 @@ static uint32_t block_rows(const GemmPlan *p, uint32_t vectors)
 static bool has_registers(const GemmPlan *p, uint32_t vectors)
 {
     bool two = p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
-    return (block_rows(p, vectors) + 1) * vectors + 1 + two <= p->tuning->accumulators / 3 * 4;
+    uint32_t of_b = p->engine->pairs ? 2 : 1; /* registers that a vector of it takes */
+    return (block_rows(p, vectors) + of_b) * vectors + 1 + two <=
+           p->tuning->accumulators / 3 * 4;
 }
 
 /* The register block: as many vectors as the tuning says, or one less if that leaves no remainder
@@ -171,7 +173,7 @@ void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
     *p = (GemmPlan){ .s = *s, .tuning = t->tuning };
     normalise(p);
     plan_engine(p, t);
-    plan_columns(a, p, t->vector_bits / 8 / p->unit);
+    plan_columns(a, p, t->vector_bits / 8 / comp_bytes(p->compute));
     plan_block(p);
     p->pack_a = packs_a(p);
     p->pack_b = packs_b(p);

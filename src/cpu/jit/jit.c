@@ -111,6 +111,12 @@ static void initialise(void)
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     LLVMInitializeNativeAsmParser();
+#ifdef HEDDLE_LLVM_AARCH64 /* to look at its code anywhere (machine/target.c) */
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+#endif
 }
 
 /* ---- the module ---------------------------------------------------------------------------- */
@@ -370,7 +376,9 @@ static bool compile_module(Compile *c)
         LLVMDisposeMemoryBuffer(object);
         return false;
     }
-    if (!link_object(c, object))
+    if (c->target->foreign)
+        LLVMDisposeMemoryBuffer(object);
+    else if (!link_object(c, object))
         return false;
     uint64_t stack = align_up(c->frames, 16) + CALLEE_STACK;
     if (stack > UINT32_MAX / 2)

@@ -24,13 +24,19 @@ enum {
     CPU_NEON = 1 << 10,
     CPU_AVX_VNNI_INT8 = 1 << 11,
     CPU_AMX_FP16 = 1 << 12,
-    CPU_N_SETS = 13
+    CPU_NEON_DOT = 1 << 13,
+    CPU_NEON_I8MM = 1 << 14,
+    CPU_NEON_BF16 = 1 << 15,
+    CPU_NEON_FHM = 1 << 16, /* products of f16 added to f32 */
+    CPU_N_SETS = 17
 };
 
 typedef struct CpuTuning CpuTuning;
 typedef struct CpuTarget {
     char triple[64], cpu[64];
-    char lacks[32];       /* a feature of the level that this machine does not have, or "" */
+    /* a feature of the level that this machine does not have, its architecture maybe, or "" */
+    char lacks[32];
+    bool foreign; /* of another architecture: code is not even loaded */
     char *features;       /* LLVM's, "+avx512f,..." */
     uint32_t sets;        /* CPU_... */
     uint32_t vector_bits; /* the widest vector worth using: 128, 256, 512 */

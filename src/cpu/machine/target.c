@@ -16,6 +16,8 @@
 #include <unistd.h>
 #if defined(__linux__) && defined(__x86_64__)
 #include <sys/syscall.h>
+#elif defined(__linux__) && defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 typedef struct Level {
@@ -37,6 +39,9 @@ typedef struct Level {
     ",+avx512vpopcntdq,+gfni,+vaes,+vpclmulqdq,+avx512fp16,+avxvnni,+amx-tile,+amx-int8,+amx-bf16"
 #define GRANITE_RAPIDS SAPPHIRE_RAPIDS ",+amx-fp16"
 
+#define ARM_V8_2 "+v8.2a,+neon,+fullfp16,+dotprod"
+#define ARM_V8_6 ARM_V8_2 ",+v8.6a,+fp16fml,+i8mm,+bf16"
+
 static const Level levels[] = {
     {"x86-64", "x86_64", "x86-64", ""},
     {"x86-64-v2", "x86_64", "x86-64-v2", X86_V2},
@@ -49,7 +54,8 @@ static const Level levels[] = {
     {"sapphirerapids", "x86_64", "sapphirerapids", SAPPHIRE_RAPIDS},
     {"graniterapids", "x86_64", "graniterapids", GRANITE_RAPIDS},
     {"armv8", "aarch64", "generic", "+neon"},
-    {"armv8.2", "aarch64", "generic", "+v8.2a,+neon,+fullfp16,+dotprod"},
+    {"armv8.2", "aarch64", "generic", ARM_V8_2},
+    {"armv8.6", "aarch64", "generic", ARM_V8_6},
 };
 /* clang-format on */
 
@@ -144,6 +150,10 @@ static const InstructionSet sets[] = {
     { "neon", "aarch64", "+neon" },
     { "avx-vnni-int8", "x86_64", "+avx2,+avxvnniint8" },
     { "amx-fp16", "x86_64", "+amx-tile,+amx-fp16" },
+    { "neon-dotprod", "aarch64", "+neon,+dotprod" },
+    { "neon-i8mm", "aarch64", "+neon,+i8mm" },
+    { "neon-bf16", "aarch64", "+neon,+bf16" },
+    { "neon-fhm", "aarch64", "+neon,+fp16fml" },
 };
 _Static_assert(COUNT_OF(sets) == CPU_N_SETS, "a row a bit");
 
@@ -202,23 +212,63 @@ uint32_t cpu_host_l2_bytes(const CpuTuning *t)
     return t->l2_bytes;
 }
 
+/* Besides this machine's, the architecture whose code generator cpu/jit asks LLVM for. */
+static bool has_generator(const char *arch)
+{
+#ifdef HEDDLE_LLVM_AARCH64
+    return !strcmp(arch, "aarch64");
+#else
+    (void)arch;
+    return false;
+#endif
+}
+
 static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
 {
     const Level *l = NULL;
     for (size_t i = 0; i < COUNT_OF(levels); i++)
         if (!strcmp(levels[i].name, name))
             l = &levels[i];
-    if (!l || strncmp(t->triple, l->arch, strlen(l->arch)) != 0) {
+    t->foreign = l && strncmp(t->triple, l->arch, strlen(l->arch)) != 0;
+    if (!l || (t->foreign && !has_generator(l->arch))) {
         diag(sink, DIAG_ERROR, NULL, NULL, "there is no CPU level \"%s\" on this machine (%s)",
              name, t->triple);
         return false;
     }
-    if (!lacks_feature(t->features, l->features, t->lacks, sizeof t->lacks))
+    if (t->foreign) {
+        snprintf(t->lacks, sizeof t->lacks, "%s", l->arch);
+        snprintf(t->triple, sizeof t->triple, "%s-unknown-linux-gnu", l->arch);
+    } else if (!lacks_feature(t->features, l->features, t->lacks, sizeof t->lacks)) {
         t->lacks[0] = 0;
+    }
     free(t->features);
     t->features = strdup(l->features);
     snprintf(t->cpu, sizeof t->cpu, "%s", l->cpu);
     return true;
+}
+
+/* LLVM reads AArch64's from /proc/cpuinfo, which is another machine's under qemu-user, and not all of
+ * them. The kernel tells each process of its own (Linux, Documentation/arch/arm64/elf_hwcaps.rst). */
+static char *host_features(const char *by_llvm)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    static const struct {
+        unsigned long type, bit;
+        const char *feature;
+    } caps[] = {
+        { AT_HWCAP, 1ul << 1, ",+neon" },      { AT_HWCAP, 1ul << 10, ",+fullfp16" },
+        { AT_HWCAP, 1ul << 20, ",+dotprod" },  { AT_HWCAP, 1ul << 23, ",+fp16fml" },
+        { AT_HWCAP2, 1ul << 13, ",+i8mm" },    { AT_HWCAP2, 1ul << 14, ",+bf16" },
+    };
+    char all[4096];
+    int n = snprintf(all, sizeof all, "%s", by_llvm);
+    for (size_t i = 0; i < COUNT_OF(caps) && n < (int)sizeof all; i++)
+        if (getauxval(caps[i].type) & caps[i].bit)
+            n += snprintf(all + n, sizeof all - (size_t)n, "%s", caps[i].feature + !n);
+    return strdup(n < (int)sizeof all ? all : by_llvm);
+#else
+    return strdup(by_llvm);
+#endif
 }
 
 /* What LLVM detects; false: out of memory. */
@@ -229,7 +279,7 @@ static bool detect(CpuTarget *t)
     char *features = LLVMGetHostCPUFeatures();
     snprintf(t->triple, sizeof t->triple, "%s", triple);
     snprintf(t->cpu, sizeof t->cpu, "%s", cpu);
-    t->features = strdup(features);
+    t->features = host_features(features);
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);

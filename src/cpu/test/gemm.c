@@ -346,7 +346,7 @@ TEST(levels)
 {
     static const char *const levels[] = {
         "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "cooperlake", "znver4", "alderlake",
-        "sapphirerapids",
+        "sapphirerapids", "armv8", "armv8.2", "armv8.6",
     };
     for (uint32_t l = 0; l < COUNT_OF(levels); l++)
         for (uint32_t ty = l % HEDDLE_TEST_STEP; runs(levels[l]) && ty < COUNT_OF(types);
@@ -383,6 +383,15 @@ static const struct {
     { "cooperlake", COMP_S8, COMP_S8, COMP_S16, "muladd" },
     { "znver4", COMP_S16, COMP_S16, COMP_S32, "vpdpwssd" },
     { "znver4", COMP_U16, COMP_U16, COMP_U32, "muladd" },
+    { "armv8", COMP_S8, COMP_S8, COMP_S32, "muladd" },
+    { "armv8.2", COMP_S8, COMP_S8, COMP_S32, "sdot" },
+    { "armv8.2", COMP_U8, COMP_S8, COMP_S32, "muladd" },
+    { "armv8.2", COMP_BF16, COMP_BF16, COMP_F32, "muladd" },
+    { "armv8.6", COMP_U8, COMP_S8, COMP_S32, "mmla" },
+    { "armv8.6", COMP_S8, COMP_U8, COMP_S32, "usdot" },
+    { "armv8.6", COMP_E4M3, COMP_BF16, COMP_F32, "bfmmla" },
+    { "armv8.6", COMP_F16, COMP_E5M2, COMP_F32, "fmlal" },
+    { "armv8.6", COMP_F16, COMP_F16, COMP_F16, "muladd" },
 };
 
 TEST(engines_of_machines)
