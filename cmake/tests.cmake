@@ -155,6 +155,12 @@ if(HEDDLE_FUZZ)
     endforeach()
 endif()
 
+# AArch64's under qemu-user, where tools/arm64.sh has made its folder.
+if(NOT CMAKE_CROSSCOMPILING AND NOT HEDDLE_SANITIZE)
+    add_test(NAME arm64 COMMAND tools/arm64.sh --short WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(arm64 PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2 TIMEOUT 3600)
+endif()
+
 if(NOT Python3_Interpreter_FOUND)
     message(STATUS "No Python 3: the golden files and the style are not tested")
     return()

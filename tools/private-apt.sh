@@ -15,7 +15,8 @@ mirror() {
     echo "${uri:-http://deb.debian.org/debian}"
 }
 
-# private_apt FOLDER ...: for $apt_arch, the system's own unless set. A mirror that lags behind is good enough: what it has is signed all the same.
+# private_apt FOLDER ...: for $apt_arch, the system's own unless set. A mirror that lags behind is good
+# enough: what it has is signed all the same.
 private_apt() {
     state=$1
     shift

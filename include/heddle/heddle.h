@@ -173,8 +173,9 @@ typedef struct HeddleDeviceOptions {
     uint32_t threads;               /* worker threads; 0 = one a core */
     const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4", "cooperlake",
                                      * "znver4", "alderlake", "arrowlake", "sapphirerapids",
-                                     * "graniterapids"; NULL or "host" = all there
-                                     * is. Kernels for what this machine lacks can be looked at,
+                                     * "graniterapids", "armv8", "armv8.2",
+                                     * "armv8.6"; NULL or "host" = all there is.
+                                     * Kernels for what this machine lacks can be looked at,
                                      * not dispatched */
     bool no_signal_handlers;        /* CPU: a kernel that faults ends the program */
 } HeddleDeviceOptions;

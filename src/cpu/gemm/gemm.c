@@ -93,8 +93,8 @@ static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
     g.i32 = LLVMInt32TypeInContext(cx);
     g.i64 = LLVMInt64TypeInContext(cx);
     g.ptr = LLVMPointerTypeInContext(cx, 0);
-    g.lane = p->engine->group > 1 ? LLVMIntTypeInContext(cx, 8 * p->unit)
-                                  : comp_type(cx, p->operand_b);
+    g.lane =
+        p->engine->group > 1 ? LLVMIntTypeInContext(cx, 8 * p->unit) : comp_type(cx, p->operand_b);
     g.vector = LLVMVectorType(g.lane, p->lanes);
     g.sums = LLVMVectorType(comp_type(cx, p->compute), p->lanes);
     LLVMPositionBuilderAtEnd(g.b, LLVMAppendBasicBlockInContext(cx, fn, "entry"));

@@ -175,8 +175,7 @@ static void pairs_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
             a = LLVMBuildInsertElement(g->b, a, x, LLVMConstInt(g->i32, i, false), "");
         }
         for (uint32_t i = 0; i < 2 * k->n; i++)
-            acc[r * k->n + i] =
-                p->engine->product(g, acc[r * k->n + i], a, b[i / k->n][i % k->n]);
+            acc[r * k->n + i] = p->engine->product(g, acc[r * k->n + i], a, b[i / k->n][i % k->n]);
     }
 }
 

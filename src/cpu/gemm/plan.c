@@ -130,8 +130,7 @@ static bool has_registers(const GemmPlan *p, uint32_t vectors)
 {
     bool two = p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
     uint32_t of_b = p->engine->pairs ? 2 : 1; /* registers that a vector of it takes */
-    return (block_rows(p, vectors) + of_b) * vectors + 1 + two <=
-           p->tuning->accumulators / 3 * 4;
+    return (block_rows(p, vectors) + of_b) * vectors + 1 + two <= p->tuning->accumulators / 3 * 4;
 }
 
 /* The register block: as many vectors as the tuning says, or one less if that leaves no remainder

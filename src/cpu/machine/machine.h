@@ -36,7 +36,7 @@ typedef struct CpuTarget {
     char triple[64], cpu[64];
     /* a feature of the level that this machine does not have, its architecture maybe, or "" */
     char lacks[32];
-    bool foreign; /* of another architecture: code is not even loaded */
+    bool foreign;         /* of another architecture: code is not even loaded */
     char *features;       /* LLVM's, "+avx512f,..." */
     uint32_t sets;        /* CPU_... */
     uint32_t vector_bits; /* the widest vector worth using: 128, 256, 512 */

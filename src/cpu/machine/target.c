@@ -247,8 +247,8 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
     return true;
 }
 
-/* LLVM reads AArch64's from /proc/cpuinfo, which is another machine's under qemu-user, and not all of
- * them. The kernel tells each process of its own (Linux, Documentation/arch/arm64/elf_hwcaps.rst). */
+/* LLVM reads AArch64's from /proc/cpuinfo, which is another machine's under qemu-user, and not all
+ * of them. The kernel tells each process of its own (Linux, arch/arm64/elf_hwcaps.rst). */
 static char *host_features(const char *by_llvm)
 {
 #if defined(__linux__) && defined(__aarch64__)
@@ -256,9 +256,9 @@ static char *host_features(const char *by_llvm)
         unsigned long type, bit;
         const char *feature;
     } caps[] = {
-        { AT_HWCAP, 1ul << 1, ",+neon" },      { AT_HWCAP, 1ul << 10, ",+fullfp16" },
-        { AT_HWCAP, 1ul << 20, ",+dotprod" },  { AT_HWCAP, 1ul << 23, ",+fp16fml" },
-        { AT_HWCAP2, 1ul << 13, ",+i8mm" },    { AT_HWCAP2, 1ul << 14, ",+bf16" },
+        { AT_HWCAP, 1ul << 1, ",+neon" },     { AT_HWCAP, 1ul << 10, ",+fullfp16" },
+        { AT_HWCAP, 1ul << 20, ",+dotprod" }, { AT_HWCAP, 1ul << 23, ",+fp16fml" },
+        { AT_HWCAP2, 1ul << 13, ",+i8mm" },   { AT_HWCAP2, 1ul << 14, ",+bf16" },
     };
     char all[4096];
     int n = snprintf(all, sizeof all, "%s", by_llvm);
