@@ -180,6 +180,9 @@ if(TARGET heddle_cli)
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     add_test(NAME options COMMAND Python3::Interpreter tests/cli/options.py
         $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    add_test(NAME examples COMMAND Python3::Interpreter tests/cli/examples.py
+        $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(examples PROPERTIES TIMEOUT ${seconds})
     set_tests_properties(options PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
     add_test(NAME cuda_ptxas COMMAND Python3::Interpreter tests/cuda/ptxas.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")

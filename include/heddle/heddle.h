@@ -665,7 +665,8 @@ typedef struct HeddleDispatch {
 HEDDLE_API void heddle_local_size(const uint32_t global_size[3], uint32_t local_size[3]);
 
 /* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless
- * HeddleKernelOptions.stats. */
+ * HeddleKernelOptions.stats, and on HEDDLE_DEVICE_VULKAN and HEDDLE_DEVICE_CUDA;
+ * HEDDLE_DEVICE_REFERENCE counts all but yields and bytes_moved. */
 typedef struct HeddleStats {
     uint64_t matrix_loads, matrix_stores;
     uint64_t muladds;               /* matrix multiply-adds */

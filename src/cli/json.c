@@ -128,28 +128,34 @@ void json_end(CliJson *j, HeddleResult result, const HeddleLog *log)
     json_close(j, '}');
 }
 
-void json_report(CliJson *j, const HeddleReport *report)
+void json_report(CliJson *j, const HeddleReport *report, HeddleDeviceKind kind)
 {
+    bool cpu = kind == HEDDLE_DEVICE_CPU, counts = cpu || kind == HEDDLE_DEVICE_REFERENCE;
     static const char *const kinds[HEDDLE_N_ACCESSES] = { "scalar", "vector", "masked", "gather" };
     const HeddleStats *s = &report->stats;
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = { { "matrix_loads", s->matrix_loads },
-                 { "matrix_stores", s->matrix_stores },
-                 { "muladds", s->muladds },
-                 { "flops", s->flops },
-                 { "conversions", s->conversions },
-                 { "barriers", s->barriers },
-                 { "yields", s->yields },
-                 { "bytes_loaded", s->bytes_loaded },
-                 { "bytes_stored", s->bytes_stored },
-                 { "bytes_moved", s->bytes_moved },
-                 { "panels_packed", report->panels_packed },
-                 { "panels_shared", report->panels_shared } };
+        bool counted;
+    } rows[] = { { "matrix_loads", s->matrix_loads, counts },
+                 { "matrix_stores", s->matrix_stores, counts },
+                 { "muladds", s->muladds, counts },
+                 { "flops", s->flops, counts },
+                 { "conversions", s->conversions, counts },
+                 { "barriers", s->barriers, counts },
+                 { "yields", s->yields, cpu },
+                 { "bytes_loaded", s->bytes_loaded, counts },
+                 { "bytes_stored", s->bytes_stored, counts },
+                 { "bytes_moved", s->bytes_moved, cpu },
+                 { "panels_packed", report->panels_packed, cpu },
+                 { "panels_shared", report->panels_shared, cpu } };
     json_open(j, "stats", '{');
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        json_count(j, rows[i].name, rows[i].value);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].counted)
+            json_count(j, rows[i].name, rows[i].value);
+        else
+            json_text(j, rows[i].name, NULL);
+    }
     for (int k = 0; k < HEDDLE_N_ACCESSES; k++) {
         if (!report->counts_accesses) {
             json_text(j, kinds[k], NULL);

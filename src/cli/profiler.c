@@ -285,7 +285,7 @@ static void put_profile(CliJson *j, const CliProfile *p)
     json_real(j, "seconds", p->seconds);
     json_real(j, "sampled_seconds", p->sampled_seconds);
     json_count(j, "samples", p->samples);
-    json_report(j, &p->counts);
+    json_report(j, &p->counts, HEDDLE_DEVICE_CPU);
     json_open(j, "roofline", '{');
     json_text(j, "measured", *r->what ? r->what : NULL);
     json_real(j, "peak_flops_per_second", r->peak);

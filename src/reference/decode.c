@@ -335,6 +335,7 @@ static void decode_one(RMachine *m, RBlock *b, SpvInst *i)
     }
     controls_prepare(m, &out);
     finite_prepare(m, &out);
+    count_prepare(m, &out);
     vec_push(m->arena, &m->code, out);
     const SpvOpInfo *info = spv_op_info(i->op);
     if (info && (info->flags & SPV_OPF_TERMINATOR) && b->n_succs) {

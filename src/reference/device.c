@@ -30,6 +30,7 @@ typedef struct RefKernel {
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     uint32_t subgroup_size;        /* asked for */
     uint32_t check;                /* REF_CHECK_* */
+    bool stats;
 } RefKernel;
 
 /* ---- the device and its memory --------------------------------------------------------------- */
@@ -201,6 +202,7 @@ static HeddleResult compile_for_reference(DeviceBase *d, const DeviceCompile *ho
     k->arguments = how->arguments;
     k->check = (how->check ? REF_CHECK_ALL | REF_CHECK_FINITE : REF_CHECK_NONE) |
                (how->check_portability ? REF_CHECK_PORTABILITY : REF_CHECK_NONE);
+    k->stats = how->stats;
     choose_sizes(k, how);
     if (how->emit == HEDDLE_EMIT_SPIRV)
         k->base.text = spv_write(arena, k->module, &k->base.text_size);
@@ -250,6 +252,18 @@ static RefBinding *list_bindings(const DeviceDispatch *x, uint32_t *count, Arena
     return list;
 }
 
+static void add_counts(uint64_t *stats, const RefCounts *c)
+{
+    stats[DEVICE_STAT_MATRIX_LOADS] += c->matrix_loads;
+    stats[DEVICE_STAT_MATRIX_STORES] += c->matrix_stores;
+    stats[DEVICE_STAT_MULADDS] += c->muladds;
+    stats[DEVICE_STAT_FLOPS] += c->flops;
+    stats[DEVICE_STAT_CONVERSIONS] += c->conversions;
+    stats[DEVICE_STAT_BARRIERS] += c->barriers;
+    stats[DEVICE_STAT_BYTES_LOADED] += c->bytes_loaded;
+    stats[DEVICE_STAT_BYTES_STORED] += c->bytes_stored;
+}
+
 static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scratch, DiagSink *sink)
 {
     const RefKernel *k = (const RefKernel *)x->kernel;
@@ -257,6 +271,7 @@ static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scra
     d.push = x->push;
     d.push_size = (uint32_t)k->base.push_bytes;
     d.check = k->check;
+    d.count = k->stats;
     d.seed = x->seed;
     d.budget = x->budget;
     d.print = x->print;
@@ -287,6 +302,7 @@ static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scra
                sizeof d.local_size);
         /* The interpreter fills the module's side tables, so each run has a module of its own. */
         whole = ref_dispatch(scratch, spv_clone(scratch, k->module), &d, &result, sink);
+        add_counts(x->stats, &result.counts);
     }
     x->end_ns = clock_ns();
     return !whole || sink->errors > errors ? HEDDLE_ERROR_RUN : HEDDLE_OK;

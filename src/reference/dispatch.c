@@ -245,6 +245,7 @@ static bool guarded_task(const Task *t, Arena *own)
     report_all(m, t->results, t->result);
     if (t->result) {
         t->result->instructions = m->instructions;
+        t->result->counts = m->counts;
         t->result->subgroup_size = m->width;
         memcpy(t->result->local_size, m->local_size, sizeof(m->local_size));
     }

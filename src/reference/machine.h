@@ -275,6 +275,7 @@ struct RInst {
     bool rtz;            /* results are rounded towards zero */
     const struct RControls *controls; /* controls.c's, where it stands around the handler */
     const struct RFinite *finite;     /* finite.c's, likewise */
+    const struct RCount *count;       /* count.c's */
     uint32_t part;                    /* composites: first leaf of the part */
     uint32_t number;                  /* place in the code */
 };
@@ -483,6 +484,7 @@ struct RMachine {
     void *scratch;  /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
+    RefCounts counts;
     uint64_t changes; /* counts shared memory changed, collective operations, clocks read */
     bool deadlocked;  /* reported for this workgroup; what follows is a consequence */
     bool stop;        /* budget used up: end the dispatch */
@@ -589,6 +591,10 @@ uint64_t controls_flush(const RMachine *m, RFmt f, uint64_t x);
 /* ---- finite.c -------------------------------------------------------------------------------- */
 
 void finite_prepare(RMachine *m, RInst *i); /* behind controls_prepare */
+
+/* ---- count.c --------------------------------------------------------------------------------- */
+
+void count_prepare(RMachine *m, RInst *i); /* behind finite_prepare */
 
 /* group.c: the one of a subgroup's that is there, or NULL */
 RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane);

@@ -115,7 +115,8 @@ typedef struct RefDispatch {
     uint32_t work_dim;      /* 0 = 3 */
     uint32_t subgroup_size; /* 0 = the kernel's required size, else 32; 1 to 128 */
     uint32_t check;         /* REF_CHECK_* */
-    uint64_t seed;          /* of the schedule */
+    bool count;
+    uint64_t seed; /* of the schedule */
     RefOwnership ownership;
     uint64_t budget;       /* instructions an invocation may run; 0 = REF_BUDGET */
     uint64_t total_budget; /* instructions of all; 0 = unlimited */
@@ -130,10 +131,17 @@ typedef struct RefFinding {
     const char *message;
 } RefFinding;
 
+/* Operations on matrices, and barriers of workgroups: of a subgroup once. */
+typedef struct RefCounts {
+    uint64_t matrix_loads, matrix_stores, muladds, flops, conversions, barriers, bytes_loaded,
+        bytes_stored;
+} RefCounts;
+
 typedef struct RefResult {
     const RefFinding *findings; /* in the arena passed in, in order of first appearance */
     uint32_t n_findings;
     uint64_t instructions;  /* run by all invocations */
+    RefCounts counts;       /* with RefDispatch.count */
     uint32_t subgroup_size; /* used */
     uint32_t local_size[3];
 } RefResult;

@@ -17,7 +17,15 @@
 // STATS-NOT: conversions
 // STATS-NOT: {{barriers|yields}}
 // STATS: bytes loaded {{ *}}2048{{$}}
-// UNCOUNTED: the reference device does not count
+// UNCOUNTED: matrix loads {{ *}}2{{$}}
+// UNCOUNTED: matrix stores {{ *}}1{{$}}
+// UNCOUNTED: multiply-adds {{ *}}1{{$}}
+// UNCOUNTED: operations in them {{ *}}8192{{$}}
+// UNCOUNTED-NOT: yields
+// UNCOUNTED: bytes loaded {{ *}}2048{{$}}
+// UNCOUNTED: bytes stored {{ *}}1024{{$}}
+// UNCOUNTED: scalar accesses {{ *}}–
+// UNCOUNTED: gathers and scatters {{ *}}–
 // INFO: cpu: {{.+}}
 // INFO: subgroup sizes {{ *}}8 16 32 64 128 (default 32)
 // INFO: reference:

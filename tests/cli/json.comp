@@ -24,6 +24,14 @@
 // RUN: python3 -c 'import json, re; text = open("docs/JSON.md").read(); \
 // RUN:   names = set(re.findall(r"json_\w+\([^;]*?\"(\w+)\"", "".join(open("src/cli/" + f + ".c").read() for f in ("json", "run", "profiler")))); \
 // RUN:   assert not [n for n in names if n not in text], names'
+// What a device does not count is null; what two count is the same.
+// RUN: for d in cpu reference; do %heddle run examples/gemm.comp --device $d --stats --json --groups 2,2 \
+// RUN:   --push list:u32:128,128,128,128 --bind a=randn:f32[128,128]@1 --bind b=randn:f32[128,128]@2 \
+// RUN:   --bind c=zeros:f32[128,128] > %t.$d || exit 1; done; python3 -c 'import json, sys; \
+// RUN:   a, b = (json.load(open(f))["stats"] for f in sys.argv[1:]); \
+// RUN:   both = [k for k in a if b[k] is not None]; assert {k: a[k] for k in both} == {k: b[k] for k in both}, (a, b); \
+// RUN:   assert a["muladds"] == 512 and b["flops"] == 2 * 128 ** 3 and len(both) == 8, b; \
+// RUN:   assert b["yields"] is None and b["scalar"] is None' %t.cpu %t.reference
 #version 450
 layout(local_size_x = 32) in;
 layout(binding = 0) buffer X

@@ -5,15 +5,12 @@
 //         --bind 0=zeros:f32[64] \
 //         --push list:f32:1
 //
-// and no more of it; every example has one, which works. Programs that read JSON are not disturbed.
+// and no more of it (tests/cli/examples.py: every example has one). Programs that read JSON are not disturbed.
 // RUN: status 1 %heddle run %s --bind 0=zeros:f32[64] --groups 2 2>&1 | %filecheck %s
 // RUN: status 2 %heddle run %s --groups 2 --push list:f32:1,2 --bind 0=zeros:f32[64] 2>&1 | %filecheck %s --check-prefix=LONG
 // RUN: %heddle run %s --groups 2 --push list:f32:1 --bind 0=zeros:f32[64] 2>&1 | not grep 'how it is run'
 // RUN: status 1 %heddle run %s --bind 0=zeros:f32[64] --groups 2 --json 2> /dev/null | python3 -m json.tool > /dev/null
 // RUN: status 2 %heddle run tests/cli/run.comp --groups 0 2>&1 | not grep 'how it is run'
-// RUN: heddle() { %heddle "$@"; }; for f in examples/*.comp examples/opencl/*.cl; do \
-// RUN:   %heddle run $f > %t.said 2>&1; grep -q '^heddle: note: .* says how it is run:$' %t.said || { echo $f; exit 1; }; \
-// RUN:   eval "$(sed -n 's/^    heddle/heddle/p' %t.said)" > %t.log 2>&1 || { echo $f; cat %t.log; exit 1; }; done
 // CHECK: error: the kernel has 4 bytes of push constants, 0 are given
 // CHECK: note: tests/cli/usage.comp says how it is run:
 // CHECK-NEXT: {{^    }}heddle run tests/cli/usage.comp --groups 2 --bind 0=zeros:f32[64] --push list:f32:1{{$}}
