@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Twice a round over one M x N tile of a subgroup: WHAT 0 copies it to memory that stays in the cache,
 // 1 to 3 reduce it by rows, columns or to one number (in all elements), 4 puts every element through
-// a function; 5 is arithmetic on the whole matrix, 6 the same by a function.
+// a function; 5 is arithmetic on the whole matrix, 6 the same by a function. Elements are of type T.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_NV_cooperative_matrix2 : require
+#extension GL_EXT_float_e4m3 : require
 
 #ifndef WHAT
 #define WHAT 0
@@ -17,25 +18,28 @@
 #define M 64
 #define N 64
 #endif
+#ifndef T
+#define T float
+#endif
 
 layout(local_size_x = 32) in;
-layout(set = 0, binding = 0) readonly buffer In { float from[]; };
-layout(set = 0, binding = 1) writeonly buffer Out { float to[]; };
+layout(set = 0, binding = 0) readonly buffer In { T from[]; };
+layout(set = 0, binding = 1) writeonly buffer Out { T to[]; };
 layout(push_constant) uniform Push { uint rounds; float scale; };
 
-float larger(const in float a, const in float b) { return max(a, b); }
-float scaled(const in uint row, const in uint col, const in float x, const in float s)
+T larger(const in T a, const in T b) { return T(max(float(a), float(b))); }
+T scaled(const in uint row, const in uint col, const in T x, const in float s)
 {
-    return col > row ? 0.0 : x * s;
+    return T(col > row ? 0.0 : float(x) * s);
 }
-float moved(const in uint row, const in uint col, const in float x, const in float s)
+T moved(const in uint row, const in uint col, const in T x, const in float s)
 {
-    return x * 0.5 + s;
+    return T(float(x) * 0.5 + s);
 }
 
 void main()
 {
-    coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> x, y;
+    coopmat<T, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> x, y;
     coopMatLoad(x, from, 0, N, gl_CooperativeMatrixLayoutRowMajor);
     for (uint r = 0; r < rounds; r++) {
 #if WHAT == 0
@@ -48,7 +52,7 @@ void main()
         coopMatPerElementNV(x, x, scaled, scale);
         coopMatPerElementNV(x, x, scaled, scale);
 #elif WHAT == 5
-        y = coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>(scale);
+        y = coopmat<T, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>(scale);
         x = x * 0.5 + y;
         x = x * 0.5 + y;
 #else
