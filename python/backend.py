@@ -27,7 +27,8 @@ INFO = f"heddle-{VERSION}.dist-info"
 SYSTEM = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "libz.so",
           "libgcc_s.so", "libstdc++.so")
 PREFIX = "build/package-tree/installed"
-TREES = ("libexec/heddle/glslang", "libexec/heddle/glslang.d", "share/heddle", "bin/heddle")
+TREES = ("libexec/heddle/glslang", "libexec/heddle/glslang.d", "libexec/heddle/heddle-mlir",
+         "share/heddle", "bin/heddle")
 PROJECT = (ROOT / "pyproject.toml").read_text()
 
 

@@ -85,6 +85,47 @@ def test_it_runs_where_it_is_unpacked(wheel, tmp_path):
     assert command.stdout.startswith("heddle 0."), command.stderr
 
 
+def test_it_has_what_mlir_needs(wheel, tmp_path):
+    if not os.path.exists(f"{BUILD}/bin/heddle-mlir"):
+        pytest.skip("heddle was built without MLIR")
+    unpack(wheel, tmp_path / "site")
+    check = "import heddle, sys; print(heddle.Module(sys.argv[1]).entry_points[0].entry)"
+    done = subprocess.run([sys.executable, "-c", check, ROOT / "examples/mlir/gemm.mlir"], cwd="/",
+                          env={"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def pip(*arguments, **environment):
+    return subprocess.run([sys.executable, "-m", "pip", *arguments, "-q", "--no-deps", "--no-index",
+                           "--no-cache-dir", "--disable-pip-version-check"], cwd="/", text=True,
+                          env={**os.environ, **environment}, capture_output=True)
+
+
+def test_pip_installs_it(wheel, tmp_path):
+    pytest.importorskip("pip")
+    done = pip("install", "--target", tmp_path / "site", wheel)
+    assert done.returncode == 0, done.stderr
+    environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
+    for command, said in (
+            ([sys.executable, "-c", GEMM, ROOT / "examples/gemm.comp"], str(tmp_path / "site")),
+            ([tmp_path / "site/bin/heddle", "--version"], "heddle 0.")):
+        done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True)
+        assert done.returncode == 0 and said in done.stdout, done.stderr
+
+
+def test_pip_builds_it_from_the_source(wheel, tmp_path):
+    """By PEP 517, of an installation that is there: building one takes minutes."""
+    pytest.importorskip("pip")
+    installed = wheel.parent / "prefix"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", installed], check=True,
+                   capture_output=True)
+    done = pip("wheel", "--no-build-isolation", "-w", tmp_path, ROOT, HEDDLE_PREFIX=str(installed))
+    shutil.rmtree(installed)
+    assert done.returncode == 0, done.stderr
+    assert [p.name for p in tmp_path.glob("*.whl")] == [wheel.name]
+
+
 def test_needs_are_read_as_binutils_reads_them():
     sys.path.insert(0, str(ROOT / "python"))
     import needed
