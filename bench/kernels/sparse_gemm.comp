@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 // C = A * B, where A is block-sparse: of each row of blocks of 64 x 16 the same number is there, one
 // behind the other, and `column` says for each which 16 rows of B it is multiplied by. So where the
-// next step's B lies is data. WQ: so many wait queues.
+// next step's B lies is data. AB: the type of A and B. WQ: so many wait queues.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_control_flow_attributes : require
 #ifdef WQ
 #extension GL_QCOM_multiple_wait_queues : require
 #endif
 
+#ifndef AB
+#define AB float
+#endif
+
 layout(local_size_x = 32) in;
-layout(set = 0, binding = 0) readonly buffer InputA { float a[]; };
-layout(set = 0, binding = 1) readonly buffer InputB { float b[]; };
+layout(set = 0, binding = 0) readonly buffer InputA { AB a[]; };
+layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
 layout(set = 0, binding = 2) writeonly buffer Output { float c[]; };
 layout(set = 0, binding = 3) readonly buffer Columns { uint column[]; };
 layout(push_constant) uniform Sizes { uint blocks, lda, ldb, ldc; };
@@ -29,8 +34,8 @@ void main()
     [[multiple_wait_queuesQCOM(WQ)]]
 #endif
     for (uint t = row * blocks; t < (row + 1) * blocks; t++) {
-        coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> ma[4];
-        coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> mb[4];
+        coopmat<AB, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> ma[4];
+        coopmat<AB, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> mb[4];
         uint k = column[t] * 16;
         [[unroll]] for (uint i = 0; i < 4; i++)
             coopMatLoad(ma[i], a, t * 1024 + i * 256, 16, gl_CooperativeMatrixLayoutRowMajor);
