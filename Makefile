@@ -51,6 +51,11 @@ bench: build-release
 bench-cuda: build-release
 	@build/release/bin/bench_cuda
 
+# Kernels lowered for any Vulkan driver of the system: DEVICE=1 is the second one.
+DEVICE := 0
+bench-vulkan-device: build-release
+	@build/release/bin/bench_vulkan_device --device $(DEVICE)
+
 fuzz: deps
 	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl test_fuzz_operands
@@ -96,4 +101,4 @@ site: deps
 clean:
 	rm -rf build/release build/ci build/debug build/asan build/tsan build/package-tree build/deb
 
-.PHONY: all deps run test test-cuda bench bench-cuda fuzz asan tsan install package-tree package wheel deb site clean
+.PHONY: all deps run test test-cuda bench bench-cuda bench-vulkan-device fuzz asan tsan install package-tree package wheel deb site clean
