@@ -347,19 +347,6 @@ static bool returns_early(const SpvFunction *f)
     return ends > 1;
 }
 
-/* Whether its returns leave loops, which is not a structured exit once it is inlined. */
-static bool returns_from_loop(Inliner *s, SpvFunction *f)
-{
-    spv_number_blocks(f);
-    const Cfg *g = cfg_build(s->c->scratch, f, s->c->sink);
-    for (uint32_t k = 0; g && k + 1 < g->n; k++) {
-        uint16_t op = g->blocks[k].block->insts.last->op;
-        if (g->blocks[k].loop && (op == SpvOpReturn || op == SpvOpReturnValue))
-            return true;
-    }
-    return !g;
-}
-
 static void enter_callee(Inliner *s, const Site *t, SpvBlock *from, SpvId first)
 {
     if (!s->structured || !returns_early(t->callee)) {
@@ -411,12 +398,9 @@ static void inline_call(Inliner *s, SpvInst *call, SpvFunction *caller, SpvFunct
 {
     Site t = { .call = call, .caller = caller, .callee = callee };
     uint16_t end = callee->first->insts.last->op;
-    PassAheadReport *ahead = s->c->options->ahead;
     SpvCallSite place = { plain_name(s, callee), call->file, call->line, call->column, call->call };
     t.place = arena_copy(s->m->arena, &place, sizeof place);
     map_parameters(s, &t);
-    if (ahead && s->structured && returns_early(callee))
-        ahead->unstructured |= returns_from_loop(s, callee);
     if (callee->first == callee->last && (end == SpvOpReturn || end == SpvOpReturnValue))
         inline_block(s, &t);
     else

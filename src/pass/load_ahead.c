@@ -41,7 +41,7 @@ static const char *const reasons[AHEAD_N_REASONS] = {
     [AHEAD_STEP] = "an address does not move on by the same step each time",
     [AHEAD_SELDOM] = "a load is not carried out in each iteration",
     [AHEAD_EXIT_BETWEEN] = "the loop is left between its loads",
-    [AHEAD_STRUCTURE] = "inlining or unrolling leaves control flow that is not structured",
+    [AHEAD_STRUCTURE] = "inlining or unrolling leaves control flow that cannot be structured",
     [AHEAD_CALLS] = "a load calls a function, and the loop writes memory",
 };
 

@@ -4,7 +4,8 @@
  * needs and what it leaves. The pipeline is a table in pipeline.c. Between any two passes a module
  * can be read again and spirv-val accepts it, with two exceptions. Where a return left several
  * loops, a function that returns from within a loop was inlined, or a loop with both break and
- * continue left was unrolled, branches are no longer structured exits (SPIR-V 2.11.2). And the
+ * continue left was unrolled, branches are no longer structured exits (SPIR-V 2.11.2) until
+ * `structure` has run, which only modules for other drivers need. And the
  * OpSelect of a structure with matrices becomes one of matrices, which spirv-val does not know.
  * Graphs stay reducible, and blocks come after what dominates them.
  */
@@ -58,6 +59,11 @@ bool pass_keep(PassContext *c);
  * body (shaders). Recursion, and growth beyond 2^20 instructions, is an error. Drops OpLine and
  * debug instructions: SpvInst has the position. */
 bool pass_inline(PassContext *c);
+/* In a shader with options->ahead, makes branches that leave several loops or switches at once
+ * (returns from loops of functions that were inlined, breaks from iterations that were unrolled)
+ * leave one after the other, by variables that say where to (SPIR-V 2.11.2). What it cannot, for
+ * pointers that would have to be kept in variables, is reported there. */
+bool pass_structure(PassContext *c);
 /* In an OpenCL kernel, accesses a variable of the function as a whole by its own type where its
  * address is cast to that of another type of the same size, and casts the value instead. */
 bool pass_retype(PassContext *c);
@@ -183,7 +189,7 @@ typedef struct PassAheadLoop {
 
 typedef struct PassAheadReport {
     Arena *arena;
-    /* inlining or unrolling left unstructured control flow, which drivers reject */
+    /* there is control flow that `structure` could not structure, which drivers reject */
     bool unstructured;
     VEC(PassAheadLoop) loops;
 } PassAheadReport;

@@ -290,8 +290,6 @@ static void link_copies(Unroller *u, const PassLoopCopy *l, const Trip *trip, co
             edit_retarget(k->latch[n]->insts.last, l->header->id, k->header[n + 1]->id);
         loop_decide_exit(u->m, k->exit[n], trip->exit_when, last);
     }
-    if (u->c->options->ahead && u->structured && breaks && continues)
-        u->c->options->ahead->unstructured = true;
     for (uint32_t n = 0; u->structured && continues && n < trip->copies; n++)
         wrap(u, k->header[n], k->target[n]);
     if (u->structured && breaks)
