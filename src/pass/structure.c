@@ -208,7 +208,7 @@ static void leave_by(Structure *s, SpvBlock *from, SpvId to, SpvId merge, SpvId 
     edit_append(s->m, edge, SpvOpBranch, &merge, 1);
 }
 
-/* A merge block begins with the question. If it is a loop's header, what follows is that instead. */
+/* A merge block begins with the question. Where it is a loop's header, what follows is that. */
 static void branch_on(Structure *s, SpvBlock *m, SpvId to, SpvId variable)
 {
     uint32_t at = s->g->position[m->index];
