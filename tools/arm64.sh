@@ -8,7 +8,7 @@
 # no binfmt_misc: ctest starts each test program by qemu, and glslang, which those start, is this
 # machine's. Tests that are scripts around the heddle command are left out, except where the kernel
 # starts programs of AArch64 by itself (Debian: binfmt-support); so are those of other drivers.
-# --short: the fiber switch, dispatches, faults, small matrices; ends with 77 if FOLDER is not there.
+# --short: the fiber switch, dispatches, faults and their places; ends with 77 if FOLDER is not there.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/private-apt.sh
@@ -73,7 +73,7 @@ cmake -G Ninja -S . -B "$dir/build" -DCMAKE_BUILD_TYPE=Release -DHEDDLE_EXTRAS=O
     > "$dir/log" || { cat "$dir/log"; exit 1; }
 
 if [ -n "$short" ]; then
-    tests="test_cpu_fiber test_cpu_exec test_cpu_memory test_matrix_tiny"
+    tests="test_cpu_fiber test_cpu_exec test_cpu_lines test_front_tool"
     # shellcheck disable=SC2086
     cmake --build "$dir/build" --target $tests
     exec tools/test.sh "$dir/build" -R "^($(echo $tests | tr ' ' '|'))\$" "$@"
