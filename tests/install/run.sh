@@ -54,10 +54,22 @@ only_the_api_is_exported() {
     echo "exported: $exported"
     [ -z "$exported" ]
 }
+# debian/ names each file that has no soname (the loader opens it), and has each library in a package.
+packaged() {
+    for file in "$libdir"/*.so; do
+        name=$(basename "$file")
+        grep -q "$name\|${name%.so}.so\*" "$here"/../../debian/*.install ||
+            { echo "no package has $name"; return 1; }
+        readelf -d "$file" | grep -q SONAME ||
+            grep -q "/$name\]" "$here"/../../debian/*.lintian-overrides ||
+            { echo "$name has no soname"; return 1; }
+    done
+}
 try "pkg-config" with_pkg_config
 try "pkg-config --static" with_pkg_config_static
 try "find_package" with_find_package
 try "exported symbols" only_the_api_is_exported
+try "debian/" packaged
 try "installed command" "$work/prefix/bin/heddle" info
 nothing_of_the_build_tree() {
     ! grep -rlF "$build" "$work/prefix"
