@@ -124,8 +124,9 @@ typedef struct NvptxThreads {
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */
-    struct NvptxLater *later;       /* access.c's */
-    struct NvptxFusion *fusion;     /* fuse.c's; NULL: a block is a workgroup */
+    bool has_matrices;
+    struct NvptxLater *later;   /* access.c's */
+    struct NvptxFusion *fusion; /* fuse.c's; NULL: a block is a workgroup */
 } NvptxThreads;
 static inline NvptxThreads *threads_of(const Emit *e) { return e->own; }
 

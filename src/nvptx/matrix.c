@@ -119,6 +119,7 @@ bool threads_matrices(Emit *e)
         }
         vec_push(e->arena, &types, i);
     }
+    threads_of(e)->has_matrices = types.len;
     if (types.len)
         repeat_values(e);
     for (uint32_t k = 0; k < types.len; k++)

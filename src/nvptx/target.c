@@ -190,11 +190,17 @@ static void set_block_size(Emit *e)
     const NvptxFusion *fused = fused_workgroups(e);
     uint32_t x = e->local_size[0] * (fused ? fused->rows * fused->columns : 1);
     int n = snprintf(size, sizeof size, "%u,%u,%u", x, e->local_size[1], e->local_size[2]);
-    if (e->local_size[0])
+    if (!e->local_size[0])
+        return;
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->cx,
+                                                      fused ? "nvvm.maxntid" : "nvvm.reqntid", 12,
+                                                      size, (unsigned)n));
+    /* Matrices want registers. Where ptxas is not told that one block is enough, it gives some
+     * kernels 32 a thread, and spills the rest. */
+    if (threads_of(e)->has_matrices)
         LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
-                                LLVMCreateStringAttribute(e->cx,
-                                                          fused ? "nvvm.maxntid" : "nvvm.reqntid",
-                                                          12, size, (unsigned)n));
+                                LLVMCreateStringAttribute(e->cx, "nvvm.minctasm", 13, "1", 1));
 }
 
 void threads_set_parameter(Emit *e, uint32_t bytes)
