@@ -32,10 +32,10 @@ make_root() {
     can_fetch || fail "apt-get, dpkg and Debian's keys are needed"
     rm -rf "$dir/root.new"
     mkdir -p "$dir/root.new"
-    apt_arch=arm64 apt_security=yes
-    unpack "$dir/root.new" bookworm libc6-dev libgcc-12-dev llvm-22-dev libmpfr-dev ||
-        fail "cannot fetch Debian's packages for arm64"
     root=$(cd "$dir/root.new" && pwd)
+    apt_arch=arm64 apt_security=yes
+    unpack "$root" bookworm libc6-dev libgcc-12-dev llvm-22-dev libmpfr-dev ||
+        fail "cannot fetch Debian's packages for arm64"
     # Links to absolute paths lead out of the folder.
     find "$root" -type l | while read -r link; do
         to=$(readlink "$link")
