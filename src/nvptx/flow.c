@@ -14,6 +14,7 @@ bool threads_plan(Emit *e)
 {
     threads_of(e)->first = NEW_ARRAY(e->arena, LLVMBasicBlockRef, e->cfg->n);
     threads_of(e)->last = NEW_ARRAY(e->arena, LLVMBasicBlockRef, e->cfg->n);
+    threads_of(e)->stays = NEW_ARRAY(e->arena, LLVMBasicBlockRef, e->cfg->n);
     return true;
 }
 
@@ -89,6 +90,12 @@ static void fill_phis(Emit *e, uint32_t at)
                     LLVMAddIncoming(phi->leaf[k], &v, &t->last[from], 1);
             }
         }
+        for (uint32_t p = 0; p + 1 < e->cfg->n; p++)
+            for (uint32_t k = 0; t->stays[p] && e->cfg->blocks[p].loop->header == at && k < phi->n;
+                 k++) {
+                LV any = LLVMGetPoison(LLVMTypeOf(phi->leaf[k]));
+                LLVMAddIncoming(phi->leaf[k], &any, &t->stays[p], 1);
+            }
     }
 }
 
@@ -129,6 +136,30 @@ static void leave_block(Emit *e, const SpvInst *term)
     }
 }
 
+/* Whether a loop has the block only on the way out, which its invocations take one after the other,
+ * and this is the last of that. */
+static bool ends_way_out(const Emit *e, uint32_t p)
+{
+    const CfgBlock *b = &e->cfg->blocks[p];
+    bool out = false;
+    for (uint32_t k = 0; k < b->n_succs; k++)
+        out |= b->loop && !cfg_in_loop(b->loop, e->cfg, b->succs[k]);
+    return out && b->leaving && e->uniformity->divergent_loop[b->loop->index];
+}
+
+/* What is run on the way out of a loop an iteration's invocations run together, and LLVM has in no
+ * loop what leads to its header no more: a branch that is never taken leads there. */
+static void stay_in_loop(Emit *e, uint32_t p)
+{
+    NvptxThreads *t = threads_of(e);
+    LLVMBasicBlockRef header = t->first[e->cfg->blocks[p].loop->header];
+    LV never = threads_call(e, NEVER_NAME, e->i1, NULL, 0);
+    LLVMBasicBlockRef out = emit_new_block(e, "out");
+    t->stays[p] = LLVMGetInsertBlock(e->b);
+    LLVMBuildCondBr(e->b, never, header, out);
+    LLVMPositionBuilderAtEnd(e->b, out);
+}
+
 void threads_blocks(Emit *e)
 {
     NvptxThreads *t = threads_of(e);
@@ -155,6 +186,8 @@ void threads_blocks(Emit *e)
         threads_store_later(e);
         if (t->fusion && t->fusion->before == p)
             fusion_emit(e);
+        if (ends_way_out(e, p))
+            stay_in_loop(e, p);
         leave_block(e, c->blocks[p].block->insts.last);
         t->last[p] = LLVMGetInsertBlock(e->b);
     }

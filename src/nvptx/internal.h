@@ -98,6 +98,9 @@ LV threads_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
 #define MASK_NAME "heddle_mask"
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
 void masks_resolve(LLVMModuleRef module, LV kernel, LV members);
+/* Calls of NEVER_NAME, which is false, hold blocks in their loops until then. */
+#define NEVER_NAME "heddle_never"
+void masks_close(LLVMModuleRef module);
 
 enum { NVPTX_KERNEL_CONVENTION = 71 }; /* LLVM's calling convention of kernels */
 
@@ -122,6 +125,7 @@ typedef struct NvptxThreads {
     bool exact;
     uint32_t capability;             /* of the target: 90 for sm_90a */
     LLVMBasicBlockRef *first, *last; /* by Cfg position: where it begins and ends */
+    LLVMBasicBlockRef *stays;        /* NULL, or the block that leads back (flow.c) */
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */
     bool has_matrices;

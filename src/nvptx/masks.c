@@ -270,3 +270,15 @@ void masks_resolve(LLVMModuleRef module, LV kernel, LV members)
     LLVMDisposeBuilder(m.b);
     arena_free(&m.arena);
 }
+
+void masks_close(LLVMModuleRef module)
+{
+    LV never = LLVMGetNamedFunction(module, NEVER_NAME);
+    for (LLVMUseRef u = never ? LLVMGetFirstUse(never) : NULL; u; u = LLVMGetFirstUse(never)) {
+        LV call = LLVMGetUser(u);
+        LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));
+        LLVMInstructionEraseFromParent(call);
+    }
+    if (never)
+        LLVMDeleteFunction(never);
+}

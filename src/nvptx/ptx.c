@@ -155,12 +155,13 @@ static bool prepare(Making *m)
     LLVMSetTarget(m->module, TRIPLE);
     if (!verify(m))
         return false;
-    if (!m->request->members)
-        return true;
-    if (failed(m, "LLVM's passes: ", masks_structure(m->module, m->machine)))
-        return false;
-    masks_resolve(m->module, LLVMGetNamedFunction(m->module, NVPTX_KERNEL_NAME),
-                  m->request->members);
+    if (m->request->members) {
+        if (failed(m, "LLVM's passes: ", masks_structure(m->module, m->machine)))
+            return false;
+        masks_resolve(m->module, LLVMGetNamedFunction(m->module, NVPTX_KERNEL_NAME),
+                      m->request->members);
+    }
+    masks_close(m->module);
     return verify(m);
 }
 
