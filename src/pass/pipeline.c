@@ -16,6 +16,7 @@ typedef struct Pass {
 static const Pass passes[] = {
     { "specialise", pass_specialise, false, false },
     { "endless", pass_endless, false, false },
+    { "keep", pass_keep, false, false },
     { "inline", pass_inline, false, false },
     { "structure", pass_structure, true, false },
     { "retype", pass_retype, true, false },
