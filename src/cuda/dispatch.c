@@ -239,7 +239,8 @@ bool cuda_launch(CudaLaunch *l, CudaQueue *q)
 {
     const CudaTimes *times = l->job.times;
     DeviceRegion box;
-    if (!fill_tables(l) || !hold_mirrors(l, q) || (times && !record(l, q, times->start)))
+    if (!fill_tables(l) || !cuda_may_print(l->c, &l->job, l->env) || !hold_mirrors(l, q) ||
+        (times && !record(l, q, times->start)))
         return false;
     for (uint32_t n = 0; device_region(l->job.x, &n, &box);)
         if (!launch_box(l, q, &box))

@@ -47,8 +47,9 @@ struct CudaJob {
     const CudaKernel *kernel;
     DeviceDispatch *x;
     DiagSink *sink;
-    CudaTimes *times;  /* NULL: it ends with a later one */
-    CudaBlock *tables; /* or NULL */
+    CudaTimes *times;   /* NULL: it ends with a later one */
+    CudaBlock *tables;  /* or NULL */
+    CudaBlock *printed; /* an NvptxPrinted, or NULL */
     CudaJob *next;
 };
 
@@ -150,6 +151,11 @@ CudaLaunch *cuda_new_launch(Cuda *c, DeviceDispatch *x, Arena *scratch, DiagSink
 CudaJob *cuda_job_of(CudaLaunch *l);
 /* Puts its copies and kernels on the stream. */
 bool cuda_launch(CudaLaunch *l, CudaQueue *q);
+
+/* print.c: a buffer for what a dispatch prints, where it does and somebody listens; false after
+ * reporting. Then, when it has ended, all of it. */
+bool cuda_may_print(Cuda *c, CudaJob *j, NvptxEnv *env);
+void cuda_show_printed(const CudaJob *j);
 
 /* queue.c */
 CudaQueue *cuda_take_queue(Cuda *c, DiagSink *sink);

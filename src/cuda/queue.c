@@ -197,14 +197,22 @@ static bool put_on_stream(Cuda *c, CudaQueue *q, CudaLaunch *l)
     return cuda_launch(l, q);
 }
 
+static void give_blocks(Cuda *c, CudaJob *j)
+{
+    if (j->tables)
+        cuda_give_block(c, j->tables);
+    if (j->printed)
+        cuda_give_block(c, j->printed);
+}
+
 /* What of it is on the stream has to end before its memory goes. */
 static void take_back(Cuda *c, CudaQueue *q, CudaJob *j)
 {
     DiagSink nobody = { 0 };
     bool settled = cuda_settle(c, q, &nobody);
     give_times(q, j->times);
-    if (j->tables && settled)
-        cuda_give_block(c, j->tables);
+    if (settled)
+        give_blocks(c, j);
 }
 
 static HeddleResult submit(Cuda *c, CudaQueue *q, CudaLaunch *l, DiagSink *sink)
@@ -298,6 +306,7 @@ static bool wait_for_jobs(Cuda *c, CudaQueue *q, CudaJob *first, uint64_t *now)
         for (CudaJob *k = j; k != end->next; k = k->next) {
             take_times_of(c, k, &previous, now);
             k->x->result = HEDDLE_OK;
+            cuda_show_printed(k);
         }
     }
     return true;
@@ -337,8 +346,7 @@ static void free_jobs(Cuda *c, CudaQueue *q, CudaJob *first)
 {
     for (CudaJob *j = first; j; j = j->next) {
         give_times(q, j->times);
-        if (j->tables)
-            cuda_give_block(c, j->tables);
+        give_blocks(c, j);
     }
 }
 

@@ -36,7 +36,7 @@ static void put_u32(Writer *w, uint64_t value)
 static void put_kernel(Writer *w, const CudaKernel *k)
 {
     const NvptxKernel *code = k->code;
-    _Static_assert(sizeof *code == 88, "what NvptxKernel has more of is stored as well");
+    _Static_assert(sizeof *code == 104, "what NvptxKernel has more of is stored as well");
     put_u32(w, k->by_address ? BY_ADDRESS : 0);
     put_u32(w, code->subgroup_size);
     for (uint32_t i = 0; i < 3; i++)
@@ -66,7 +66,7 @@ size_t cuda_save(const DeviceKernel *kernel, void *out)
     const CudaKernel *k = (const CudaKernel *)kernel;
     uint64_t head[] = { MAGIC, 0 };
     Writer w = { .to = out };
-    if (k->arguments) /* they are its module's */
+    if (k->arguments || k->code->n_prints) /* the former are its module's */
         return 0;
     put(&w, head, sizeof head);
     put_kernel(&w, k);

@@ -273,17 +273,60 @@ static LV print_word(Emit *e, const SpvType *t, LV v)
     return arith_resize(e->b, v, e->i64, false);
 }
 
+/* The variable whose beginning a pointer leads to, or NULL. */
+static const SpvInst *pointed_variable(const SpvModule *m, SpvId pointer)
+{
+    const SpvInst *i = spv_def(m, pointer);
+    for (; i->op != SpvOpVariable; i = spv_def(m, spv_operand(i, 0))) {
+        uint64_t index = 0;
+        if (i->op != SpvOpAccessChain && i->op != SpvOpInBoundsAccessChain &&
+            i->op != SpvOpPtrAccessChain && i->op != SpvOpInBoundsPtrAccessChain &&
+            i->op != SpvOpBitcast && i->op != SpvOpPtrCastToGeneric && i->op != SpvOpCopyObject)
+            return NULL;
+        for (uint32_t o = 1; o < spv_n_operands(i); o++)
+            if (!spv_constant(m, spv_operand(i, o), &index) || index)
+                return NULL;
+    }
+    return i;
+}
+
+/* The characters of a constant array of them, to whose first a pointer leads. */
+static const char *constant_text(Emit *e, SpvId pointer)
+{
+    SpvModule *m = e->module;
+    const SpvInst *v =
+        spv_type_of(m, pointer)->kind == SPV_POINTER ? pointed_variable(m, pointer) : NULL;
+    const SpvInst *from = v && spv_n_operands(v) > 1 ? spv_def(m, spv_operand(v, 1)) : NULL;
+    if (!from || (from->op != SpvOpConstantComposite && from->op != SpvOpConstantNull))
+        return NULL;
+    uint32_t n = from->op == SpvOpConstantNull ? 0 : spv_n_operands(from);
+    char *text = arena_alloc(e->arena, n + 1);
+    text[n] = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t character;
+        if (!spv_constant(m, spv_operand(from, k), &character) || character > UINT8_MAX)
+            return NULL;
+        text[k] = (char)character;
+    }
+    return text;
+}
+
 static void print(Emit *e, const SpvInst *i)
 {
     VEC(LV) words = { 0 };
+    VEC(const char *) texts = { 0 };
     for (uint32_t o = 1; o + 2 < spv_n_operands(i); o++) {
         uint32_t n;
         const SpvType *t = emit_value(e, operand(i, o))->type;
         LV *v = ops_leaves(e, operand(i, o), &n);
-        for (uint32_t k = 0; k < n; k++)
+        const char *text = constant_text(e, operand(i, o));
+        for (uint32_t k = 0; k < n; k++) {
             vec_push(e->arena, &words, print_word(e, emit_leaf_type(e, t, k), v[k]));
+            vec_push(e->arena, &texts, text);
+        }
     }
-    EmitPrint p = { operand(i, 0), words.data, (uint32_t)words.len };
+    EmitPrint p = { operand(i, 0), words.data, (uint32_t)words.len, constant_text(e, operand(i, 0)),
+                    texts.data };
     e->target->print(e, &p);
     emit_set1(e, i, LLVMConstNull(emit_scalar_type(e, result_type(e, i))));
 }

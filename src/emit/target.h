@@ -21,11 +21,14 @@ typedef enum EmitGiven {
     EMIT_GIVEN_SHARED_BYTES /* i64: its size, with what the dispatch adds */
 } EmitGiven;
 
-/* A call of printf: the id of its format, and the leaves of its arguments as 64 bits each. */
+/* A call of printf: the id of its format, and the leaves of its arguments as 64 bits each. Beside
+ * them the characters that the format, and what a word points to, is where the module tells; else
+ * NULL. */
 typedef struct EmitPrint {
     SpvId format;
     LV *words;
     uint32_t n_words;
+    const char *text, **texts;
 } EmitPrint;
 
 /* All functions must be there unless their comment says that they may be NULL. */

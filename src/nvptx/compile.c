@@ -213,6 +213,8 @@ static bool keep_facts(Compilation *c)
         const EmitSlot *x = &e->slots.data[s];
         k->slots[s] = (NvptxSlot){ x->set, x->binding, x->count, x->written };
     }
+    if (!prints_keep(e, k))
+        return fail(c, "out of memory while compiling");
     if (sizeof(NvptxEnv) + k->push_bytes > NVPTX_PARAMETER_BYTES)
         return fail(c, "its push constants are more than a launch's parameters hold");
     k->parameter_bytes = (uint32_t)(sizeof(NvptxEnv) + align_up(k->push_bytes, 16));
@@ -271,5 +273,6 @@ void nvptx_free(NvptxKernel *k)
     free(k->ptx);
     free(k->text);
     free(k->slots);
+    prints_free(k);
     free(k);
 }

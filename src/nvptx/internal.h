@@ -94,6 +94,11 @@ void threads_load_matrices(Emit *e); /* those that were put off */
 /* math.c: EmitTarget.approximate */
 LV threads_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
 
+/* print.c: EmitTarget.print, and what the host shows it by: true unless there is no memory */
+void threads_print(Emit *e, const EmitPrint *p);
+bool prints_keep(const Emit *e, NvptxKernel *k);
+void prints_free(NvptxKernel *k);
+
 /* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */
 #define MASK_NAME "heddle_mask"
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);
@@ -129,7 +134,8 @@ typedef struct NvptxThreads {
     LLVMBasicBlockRef exit;
     struct NvptxMatrices *matrices; /* matrix.c's */
     bool has_matrices;
-    struct NvptxLater *later;   /* access.c's */
+    struct NvptxLater *later; /* access.c's */
+    VEC(const EmitPrint *) prints;
     struct NvptxFusion *fusion; /* fuse.c's; NULL: a block is a workgroup */
 } NvptxThreads;
 static inline NvptxThreads *threads_of(const Emit *e) { return e->own; }

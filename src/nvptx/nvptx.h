@@ -34,6 +34,7 @@ typedef struct NvptxEnv {
     uint64_t slots;         /* address: by slot number the address of its descriptors */
     uint64_t counts;        /* address: by slot number how many there are, u32 */
     uint64_t shared_bytes;  /* of workgroup memory */
+    uint64_t print;         /* address: an NvptxPrinted; 0: nobody listens */
     uint32_t base_group[3]; /* of the block numbered 0 0 0 */
     uint32_t n_groups[3];   /* of the dispatch */
     uint32_t local_size[3], enqueued_size[3], global_offset[3], global_size[3];
@@ -41,8 +42,23 @@ typedef struct NvptxEnv {
     uint32_t end_group[3]; /* behind the launch's last */
     /* workgroups along NvptxKernel.column_axis that are a block; what follows is aligned to 16 */
     uint32_t fused_columns;
-    uint32_t unused[3];
+    uint32_t unused;
 } NvptxEnv;
+
+/* What printf has written, one call behind the other: the number of its NvptxPrint plus 1, then its
+ * words. Behind the last one that fits a 0, if there is room. */
+typedef struct NvptxPrinted {
+    uint64_t used; /* words, with those of calls that did not fit */
+    uint64_t room; /* words that there are */
+    uint64_t words[];
+} NvptxPrinted;
+
+/* A call of printf in the kernel: its format, and by word the constant string that print_words is
+ * to have in its place, or NULL. */
+typedef struct NvptxPrint {
+    char *format, **texts;
+    uint32_t n_words;
+} NvptxPrint;
 
 /* A variable that a dispatch binds buffers to. */
 typedef struct NvptxSlot {
@@ -69,6 +85,8 @@ typedef struct NvptxKernel {
     char *text; /* LLVM IR, when it was asked for; else NULL */
     NvptxSlot *slots;
     uint32_t n_slots;
+    NvptxPrint *prints;
+    uint32_t n_prints;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where the dispatch decides */
     /* Workgroups that run as one block, fused[] along each axis, a warp each, in x; 1 1 1: a block

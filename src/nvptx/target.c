@@ -43,7 +43,7 @@ LV threads_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset)
 {
     LV index = LLVMConstInt(e->i64, offset, 0);
     LV at = LLVMBuildGEP2(b, e->i8, e->env, &index, 1, "");
-    return LLVMBuildLoad2(b, type, at, "");
+    return ir_load(b, type, at, type == e->i32 ? sizeof(uint32_t) : sizeof(uint64_t));
 }
 
 /* ---- memory that a launch gives -------------------------------------------------------------- */
@@ -175,12 +175,6 @@ static void load_opaque(Emit *e, const EmitPointer *p, LV *leaves)
         leaves[k] = LLVMConstNull(e->i64);
 }
 
-static void print(Emit *e, const EmitPrint *p)
-{
-    (void)p;
-    emit_error(e, NULL, NULL, "printf is not supported on %s", e->target->name);
-}
-
 /* ---- the function ---------------------------------------------------------------------------- */
 
 /* Registers are to suffice for so many threads. */
@@ -250,6 +244,6 @@ const EmitTarget threads_target = {
     .prefetch = no_prefetch,
     .memory_of = memory_of,
     .settle = nothing,
-    .print = print,
+    .print = threads_print,
     .approximate = threads_approximate,
 };

@@ -64,7 +64,8 @@ typedef struct Fixture {
 static bool make(Fixture *f, const char *source)
 {
     HeddleDeviceOptions o = { .kind = HEDDLE_DEVICE_CUDA };
-    return !heddle_module_new(source, strlen(source), "k.comp", NULL, &f->module, f->log) &&
+    const char *name = *source == '#' ? "k.comp" : "k.cl";
+    return !heddle_module_new(source, strlen(source), name, NULL, &f->module, f->log) &&
            !heddle_device_new(&o, &f->device, f->log) &&
            !heddle_kernel_new(f->device, f->module, NULL, &f->kernel, f->log);
 }
@@ -287,6 +288,89 @@ TEST(a_short_wait_asks_a_long_one_sleeps)
     unsetenv("HEDDLE_GPU_TIMEOUT");
     CHECK((double)(clock() - before) / CLOCKS_PER_SEC < 0.1);
     let_go(&f);
+}
+
+/* ---- printf ---------------------------------------------------------------------------------- */
+
+static const char text_print[] = "kernel void k(global int *a, global int *b)\n"
+                                 "{\n"
+                                 "    printf(\"%s %d\\n\", \"left\", a[0]);\n"
+                                 "    printf(\"%d %s, %v2d\\n\", b[0], \"right\", (int2)(1, 2));\n"
+                                 "}\n";
+
+/* As the code of a kernel that prints does it (src/nvptx/print.c). */
+static void print_call(NvptxPrinted *p, uint64_t number, const uint64_t *words, uint64_t n)
+{
+    uint64_t at = p->used;
+    p->used += n + 1;
+    if (at >= p->room)
+        return;
+    p->words[at] = n < p->room - at ? number : 0;
+    for (uint64_t k = 0; k < n && p->words[at]; k++)
+        p->words[at + 1 + k] = words[k];
+}
+
+static void print_both(const void *parameters, const unsigned groups[3], const unsigned size[3])
+{
+    NvptxPrinted *p = (NvptxPrinted *)(uintptr_t)((const NvptxEnv *)parameters)->print;
+    (void)size;
+    for (uint64_t k = 0; k < groups[0] && p; k++) {
+        print_call(p, 1, (uint64_t[]){ 0, k }, 2);
+        print_call(p, 2, (uint64_t[]){ 7, 0, 1, 2 }, 4);
+    }
+}
+
+typedef struct Shown {
+    char text[64];
+    uint64_t bytes, calls;
+} Shown;
+
+static void on_print(void *user, const char *line, size_t length)
+{
+    Shown *s = user;
+    size_t had = strlen(s->text);
+    snprintf(s->text + had, sizeof s->text - had, "%s", line);
+    s->bytes += length;
+    s->calls++;
+}
+
+TEST(what_a_kernel_prints_is_shown_when_it_has_ended)
+{
+    Fixture f = fixture(text_print);
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    Shown shown = { .calls = 0 };
+    HeddleDispatch d = dispatch_of(&f, 2);
+    d.local_size[0] = 32;
+    f.mock->kernel = print_both;
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    d.print = on_print;
+    d.print_user = &shown;
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_STR(shown.text, "left 0\n7 right, 1,2\nleft 1\n7 right, 1,2\n");
+    fixture_free(&f);
+}
+
+/* 4096 bytes are 510 words beside what is there to begin with: 63 of both calls, and one of three
+ * words. */
+TEST(what_does_not_fit_is_counted)
+{
+    setenv("HEDDLE_GPU_PRINT", "4096", 1);
+    Fixture f = fixture(text_print);
+    REQUIRE(with_buffers(&f, on_device(&f, 4096, 5), on_device(&f, 4096, 3)));
+    Shown shown = { .calls = 0 };
+    HeddleDispatch d = dispatch_of(&f, 100);
+    d.local_size[0] = 32;
+    d.print = on_print;
+    d.print_user = &shown;
+    f.mock->kernel = print_both;
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(shown.calls, 127);
+    REQUIRE(heddle_log_count(f.log));
+    CHECK_CONTAINS(heddle_log_get(f.log, heddle_log_count(f.log) - 1)->text,
+                   "2320 of the 6400 bytes that the kernel printed did not fit "
+                   "(HEDDLE_GPU_PRINT=6416 would");
+    unsetenv("HEDDLE_GPU_PRINT");
+    fixture_free(&f);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
