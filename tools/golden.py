@@ -12,6 +12,7 @@ continues it on the next RUN: line. A file without one is an input of another te
     %heddle %filecheck %clang %mlir-opt %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
+    interrupt ARGS... CMD...  Ctrl-C once CMD has come somewhere: tools/interrupt.py
     alike FILE N ARGS... runs an OpenCL C program on both devices, and, where there is a clang that
                     makes SPIR-V, what that makes of it (at -O$O); buffer N is the same bit for bit
 
@@ -33,6 +34,7 @@ KINDS = ("comp", "glsl", "spvasm", "cl", "mlir")
 PRELUDE = """set -o pipefail
 not() { "$@"; local s=$?; [ $s -ne 0 ] && [ $s -lt 126 ]; }
 status() { local want=$1; shift; "$@"; local s=$?; [ $s -eq "$want" ]; }
+interrupt() { python3 tools/interrupt.py "$@"; }
 alike() {
     local file=$1 n=$2; shift 2
     %heddle run $file "$@" --out $n=%t.alike.npy &&

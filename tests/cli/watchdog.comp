@@ -9,7 +9,7 @@
 // RUN:   2>&1 | %filecheck %s --check-prefix=FIBERS
 // RUN: %heddle run %s --groups 32 --bind 0=iota:u32[2048] --push list:u32:0 --watchdog 0.05 > /dev/null
 // RUN: %heddle run %s --groups 400 --bind 0=iota:u32[25600] --push list:u32:4 --watchdog 0.3 > /dev/null
-// RUN: status 124 timeout 2 %heddle run %s --groups 1 --watchdog 0 --bind 0=iota:u32[2048] --push list:u32:1
+// RUN: status 130 interrupt --cpu 4 %heddle run %s --groups 1 --watchdog 0 --bind 0=iota:u32[2048] --push list:u32:1
 // RUN: status 1 %heddle bench %s --groups 1 --watchdog 0.1 --bind 0=iota:u32[2048] --push list:u32:1 \
 // RUN:   2>&1 | grep 'still running after 0.1 s in one subgroup' > /dev/null
 // CHECK: watchdog.comp:{{3[4-9]|4[0-3]}}: error: still running after 1.5 s in one subgroup: an endless loop? (--watchdog 0 lets it run) [endless-loop]
