@@ -99,7 +99,8 @@ endif()
 set(HEDDLE_TEST_STEP ${step})
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
 foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv
-        matrix/loops ops/ops ops/precision ops/approximate opencl/std
+        matrix/nv_limits
+        matrix/loops ops/ops ops/precision ops/approximate opencl/std opencl/random
         opencl/print random/kernels)
     cmake_path(GET of STEM stem)
     set(name test_cuda_${stem})

@@ -5,6 +5,7 @@
  * An illegal access ends the context, and with it CUDA for the process: after it, every operation
  * is refused. So robust access is what kernels have unless they are compiled without.
  */
+#include "base/tiles.h"
 #include "cuda/internal.h"
 
 #include <stdio.h>
@@ -187,22 +188,14 @@ static HeddleResult open_cuda(const DeviceOptions *o, DeviceBase **out, DiagSink
     return HEDDLE_OK;
 }
 
-/* As PROFILE_TILES (lower/lower.h) has it, where matrices are dealt so; else as heddle has it. */
+/* By tiles, where matrices are dealt so; else as heddle has it. */
 static bool matrix_position(const DeviceBase *d, const HeddleMatrixLayout *m, uint32_t lane,
                             uint32_t element, uint32_t *row, uint32_t *column)
 {
-    uint32_t W = m->subgroup_size, size = lower_tile(m->rows, m->columns);
-    uint32_t number = element * W + lane;
+    uint32_t W = m->subgroup_size, number = element * W + lane;
     (void)d;
-    if (W == NVPTX_WARP && size) {
-        uint32_t each = size * size / NVPTX_WARP, tile = element / each, e = element % each;
-        uint32_t across = m->columns / size, g = lane / 4, t = lane % 4;
-        if (lane >= W || tile >= m->rows / size * across)
-            return false;
-        *row = tile / across * size + (size == 8 ? g : 4 * (g / 2) + 2 * (e / 4) + g % 2);
-        *column = tile % across * size + each / (size / 8) * t + e % (each / (size / 8));
-        return true;
-    }
+    if (W == TILES_LANES && tiles_size(m->rows, m->columns))
+        return tiles_position(m->rows, m->columns, lane, element, row, column);
     if (lane >= W || number >= m->rows * m->columns)
         return false;
     *row = number / m->columns;

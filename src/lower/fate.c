@@ -59,7 +59,7 @@ static bool divides(const Lower *l, LowerFate f, const SpvType *t)
 {
     LowerFate now = l->fates[t->id];
     bool same = now.kind == UNDECIDED || (now.rows == f.rows && now.cols == f.cols);
-    if (l->profile->ownership == PROFILE_TILES && f.rows != lower_tile(t->rows, t->cols))
+    if (l->profile->ownership == PROFILE_TILES && f.rows != tiles_size(t->rows, t->cols))
         return false; /* elements would be dealt otherwise than of other types of its size */
     return same && t->rows % f.rows == 0 && t->cols % f.cols == 0;
 }

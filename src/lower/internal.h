@@ -6,6 +6,7 @@
 #ifndef HEDDLE_LOWER_INTERNAL_H
 #define HEDDLE_LOWER_INTERNAL_H
 
+#include "base/tiles.h"
 #include "lower/lower.h"
 #include "pass/edit.h"
 

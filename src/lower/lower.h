@@ -59,16 +59,8 @@ enum {
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,
- * but of matrices of a subgroup of 32 whose sizes are multiples of 16 by tiles of 16 x 16, row by
- * row of tiles: of a tile lane 4g + t holds rows 4 (g / 2) + g % 2 and that + 2, columns 4t to
- * 4t + 3 of each; and of others whose sizes are multiples of 8 by tiles of 8 x 8, of which it holds
- * columns 2t and 2t + 1 of row g. */
+ * but of a subgroup's matrices as base/tiles.h says, where they have tiles. */
 typedef enum LowerOwnership { PROFILE_OPAQUE, PROFILE_LINEAR, PROFILE_TILES } LowerOwnership;
-/* Rows and columns of PROFILE_TILES' tiles of a matrix; 0: it has none. */
-static inline uint32_t lower_tile(uint32_t rows, uint32_t columns)
-{
-    return rows % 16 == 0 && columns % 16 == 0 ? 16 : rows % 8 == 0 && columns % 8 == 0 ? 8 : 0;
-}
 
 typedef struct LowerProfile {
     const char *name, *source; /* source: where the facts are from */

@@ -129,7 +129,7 @@ static uint32_t tile_of(const Lower *l, const SpvType *matrix)
 {
     bool may = l->profile->ownership == PROFILE_TILES && matrix->scope == SpvScopeSubgroup &&
                l->lanes == 32;
-    return may ? lower_tile(matrix->rows, matrix->cols) : 0;
+    return may ? tiles_size(matrix->rows, matrix->cols) : 0;
 }
 
 /* Row and column in a tile, as PROFILE_TILES says. */

@@ -99,12 +99,12 @@ bool lower_reduce_tiles(Lower *l, SpvInst *i)
                         .to = spv_type(l->m, i->type),
                         .rows = mode & SpvCooperativeMatrixReduceRowMask,
                         .columns = mode & SpvCooperativeMatrixReduceColumnMask };
-    x.tile = lower_tile(x.from->rows, x.from->cols);
+    x.tile = tiles_size(x.from->rows, x.from->cols);
     uint32_t tall = x.from->rows / MAX(x.tile, 1) * rows_held(&x),
              wide = x.from->cols / MAX(x.tile, 1) * columns_held(&x);
     bool tiled = l->profile->ownership == PROFILE_TILES && l->lanes == 32 &&
                  x.from->scope == SpvScopeSubgroup && x.tile &&
-                 x.tile == lower_tile(x.to->rows, x.to->cols) && deal_is_known(l, x.from) &&
+                 x.tile == tiles_size(x.to->rows, x.to->cols) && deal_is_known(l, x.from) &&
                  deal_is_known(l, x.to) && !lower_is_array(l, x.from) && !lower_is_array(l, x.to);
     if (!tiled || (!x.rows && !x.columns))
         return false;

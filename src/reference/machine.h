@@ -11,6 +11,7 @@
 #ifndef HEDDLE_REFERENCE_MACHINE_H
 #define HEDDLE_REFERENCE_MACHINE_H
 
+#include "base/tiles.h"
 #include "reference/reference.h"
 
 enum { UNSET = 1, UNSET_LANE = 2 };

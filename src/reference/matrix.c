@@ -21,10 +21,13 @@ static uint32_t gcd(uint32_t a, uint32_t b)
 
 uint32_t ref_owned_element(const RefShape *s, uint32_t lane, uint32_t e)
 {
-    uint32_t total = s->rows * s->cols, length = (total + s->lanes - 1) / s->lanes;
+    uint32_t row, column, total = s->rows * s->cols, length = (total + s->lanes - 1) / s->lanes;
     uint32_t x = s->map == REF_OWN_BLOCKED ? lane * length + e : e * s->lanes + lane;
     if (x >= total || e >= length)
         return UINT32_MAX;
+    if (s->map == REF_OWN_TILES && s->lanes == TILES_LANES && tiles_size(s->rows, s->cols))
+        return tiles_position(s->rows, s->cols, lane, e, &row, &column) ? row * s->cols + column
+                                                                        : UINT32_MAX;
     if (s->map == REF_OWN_COLUMN_MAJOR)
         return x % s->rows * s->cols + x / s->rows;
     if (s->map == REF_OWN_SHUFFLED) {

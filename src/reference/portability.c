@@ -106,30 +106,35 @@ static bool run_trial(Trial *t, RefResult *r)
     return dispatch_once(t->copies, t->module, &t->d, r, &quiet);
 }
 
-static void run_trials(Trial *t)
+static void try_ownership(Trial *t, RefOwnership map, uint32_t subgroup_size, const char *change)
 {
     RefResult one = { 0 };
+    t->d.ownership = map;
+    t->d.subgroup_size = subgroup_size;
+    if (run_trial(t, &one) && (!subgroup_size || one.subgroup_size == subgroup_size))
+        compare_buffers(t, change);
+}
+
+/* Kernels that require a size of subgroups have that one only. */
+static void run_trials(Trial *t)
+{
     const RefDispatch *d = t->first;
     t->d = *d;
     t->d.bindings = t->bindings;
     t->d.check = 0;
     for (uint32_t o = 0; o < REF_N_OWNERSHIPS; o++) {
-        if (o == (uint32_t)d->ownership)
-            continue;
-        t->d.ownership = (RefOwnership)o;
         t->d.seed = d->seed + o;
-        if (run_trial(t, &one))
-            compare_buffers(t, "another assignment of matrix elements to invocations");
+        if (o != (uint32_t)d->ownership)
+            try_ownership(t, (RefOwnership)o, d->subgroup_size,
+                          "another assignment of matrix elements to invocations");
     }
-    t->d.ownership = d->ownership;
-    for (uint32_t k = 0; k < COUNT_OF(sizes); k++) {
-        t->d.subgroup_size = sizes[k];
-        if (sizes[k] == t->result->subgroup_size)
-            continue;
-        if (!run_trial(t, &one) || one.subgroup_size != sizes[k])
-            continue; /* the kernel requires a size */
-        compare_buffers(t, arena_printf(t->copies, "subgroups of %u", sizes[k]));
-    }
+    for (uint32_t k = 0; k < COUNT_OF(sizes); k++)
+        if (sizes[k] != t->result->subgroup_size)
+            try_ownership(t, d->ownership, sizes[k],
+                          arena_printf(t->copies, "subgroups of %u", sizes[k]));
+    if (t->result->subgroup_size != TILES_LANES)
+        try_ownership(t, REF_OWN_TILES, TILES_LANES,
+                      "subgroups of 32 with the device cuda's assignment of matrix elements");
 }
 
 static void copy_buffers(Trial *t)

@@ -80,6 +80,7 @@ typedef enum RefOwnership {
     REF_OWN_ROW_MAJOR,    /* x = e * W + l: heddle's own, what `heddle layout` draws */
     REF_OWN_COLUMN_MAJOR, /* the same of the column-major linear element */
     REF_OWN_BLOCKED,      /* x = l * length + e */
+    REF_OWN_TILES,        /* where there are tiles (base/tiles.h), so; else as heddle's own */
     REF_OWN_SHUFFLED,     /* a permutation drawn from rows, columns and use */
     REF_N_OWNERSHIPS
 } RefOwnership;
