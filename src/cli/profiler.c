@@ -12,7 +12,8 @@
 
 #include "cli/profiler.h"
 
-#define BETWEEN_LOOKS 0.0005 /* seconds */
+#define BETWEEN_LOOKS  0.0005 /* seconds */
+#define SEEN_BY_TIMERS 50e-6  /* below, most looks are at the beginning */
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -247,7 +248,10 @@ static void print_profile(const CliProfile *p)
     table_print(&t);
     for (uint32_t i = 0; profile_file(p, i); i++)
         print_file(p, profile_file(p, i));
-    if (elsewhere && elsewhere->samples)
+    if (p->seconds < SEEN_BY_TIMERS)
+        printf("\na run is over before a timer can look into it: the times of lines take more "
+               "workgroups\n");
+    else if (elsewhere && elsewhere->samples)
         printf("\n%.1f %% of the time was spent elsewhere: between workgroups, in functions that "
                "the kernel calls\n",
                percent(p, elsewhere));

@@ -36,6 +36,7 @@ typedef struct CommandRun {
     bool opencl;   /* the dispatch's sizes are its invocations */
     CliJson json;  /* with --json */
     double sample; /* HeddleDispatch's */
+    bool brief;    /* profile: the last dispatch was, and no watchdog is needed */
 } CommandRun;
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -387,7 +388,7 @@ static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleRep
                          .seed = r->options->seed,
                          .budget = r->options->budget,
                          .sample = r->sample,
-                         .watchdog = watchdog(r->options) };
+                         .watchdog = r->brief ? 0 : watchdog(r->options) };
     memcpy(d.groups, r->groups, sizeof d.groups);
     if (r->opencl && r->options->has_global)
         memcpy(d.global_size, r->options->global, sizeof d.global_size);
@@ -773,12 +774,18 @@ static HeddleResult sweep(CommandRun *r)
 
 /* ---- profile --------------------------------------------------------------------------------- */
 
+/* Seconds; a dispatch that has ended within them is run on without a watchdog, whose timer takes
+ * longer than a short one does. */
+#define BRIEF 0.01
+
 static HeddleResult dispatch_looked_at(void *user, HeddleKernel *kernel, double sample,
                                        HeddleReport *report)
 {
     CommandRun *r = user;
     r->sample = sample;
-    return dispatch_once(r, kernel, report);
+    HeddleResult result = dispatch_once(r, kernel, report);
+    r->brief = report->seconds < BRIEF;
+    return result;
 }
 
 static HeddleResult profile(CommandRun *r)

@@ -152,6 +152,8 @@ static bool lower(Compilation *c)
     e->lines = c->options.debug || c->options.remarks;
     if (c->options.remarks)
         e->remarks = NEW(&c->arena, EmitNotes);
+    if (c->options.stats)
+        counters_begin(e);
     if (c->options.profile)
         rows_begin(e);
     e->fma = c->target->features && strstr(c->target->features, "+fma");
@@ -204,7 +206,7 @@ static bool keep_facts(Compilation *c)
         const EmitSlot *x = &e->slots.data[s];
         k->slots[s] = (CpuSlot){ x->set, x->binding, x->count, x->storage, x->written };
     }
-    return (k->slots && rows_keep(e, k) && keep_remarks(c)) ||
+    return (k->slots && rows_keep(e, k) && counters_keep(e, k) && keep_remarks(c)) ||
            fail(c, "out of memory while compiling");
 }
 
@@ -216,7 +218,10 @@ static bool generate(Compilation *c)
     e->ll = LLVMModuleCreateWithNameInContext("heddle", e->cx);
     LLVMSetTarget(e->ll, c->target->triple);
     c->llvm_owned = true;
-    if (!emit_module(e, CPU_KERNEL_NAME) || !keep_facts(c))
+    if (!emit_module(e, CPU_KERNEL_NAME))
+        return false;
+    counters_end(e);
+    if (!keep_facts(c))
         return false;
     CpuJit jit;
     const char *file = e->module->name ? e->module->name : "kernel", *slash = strrchr(file, '/');
@@ -275,6 +280,7 @@ void cpu_kernel_free(CpuKernel *k)
     for (uint32_t i = 0; k->rows && i < k->n_rows; i++)
         free(k->rows[i].file);
     free(k->rows);
+    free(k->counts);
     free(k->remarks);
     free(k->text);
     free(k->slots);

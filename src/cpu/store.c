@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels as bytes: a header, the slots, the object file. The header has the size and a hash of
- * what follows, so that files cut short or changed are told from whole ones; whether the bytes are
- * of this build and this CPU is for the caller to know.
+ * Kernels as bytes: a header, the slots, the counts, the object file. The header has the size and a
+ * hash of what follows, so that files cut short or changed are told from whole ones; whether the
+ * bytes are of this build and this CPU is for the caller to know.
  */
 #include "cpu/cpu.h"
 #include "cpu/jit/jit.h"
@@ -27,13 +27,16 @@ static uint64_t hash_of(const Header *h, const void *body)
 
 size_t cpu_kernel_save(const CpuKernel *k, void *out)
 {
-    size_t slots = k->n_slots * sizeof *k->slots, size = slots + k->text_size;
+    size_t slots = k->n_slots * sizeof *k->slots, counts = k->n_counts * sizeof *k->counts;
+    size_t size = slots + counts + k->text_size;
     if (!k->text_size || !out)
         return k->text_size ? sizeof(Header) + size : 0;
     char *body = (char *)out + sizeof(Header);
     if (slots)
         memcpy(body, k->slots, slots);
-    memcpy(body + slots, k->text, k->text_size);
+    if (counts)
+        memcpy(body + slots, k->counts, counts);
+    memcpy(body + slots + counts, k->text, k->text_size);
     Header h;
     memset(&h, 0, sizeof h);
     h.magic = MAGIC;
@@ -45,6 +48,7 @@ size_t cpu_kernel_save(const CpuKernel *k, void *out)
     h.kernel.owner = NULL;
     h.kernel.lines = NULL;
     h.kernel.rows = NULL;
+    h.kernel.counts = NULL;
     h.kernel.remarks = NULL;
     h.kernel.n_remarks = 0;
     h.hash = hash_of(&h, body);
@@ -73,15 +77,17 @@ CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink)
     memcpy(&h, data, sizeof h);
     const char *body = (const char *)data + sizeof h;
     size_t slots = h.kernel.n_slots * sizeof *h.kernel.slots;
+    size_t counts = h.kernel.n_counts * sizeof *h.kernel.counts;
     if (h.magic != MAGIC || h.size != size - sizeof h || h.hash != hash_of(&h, body) ||
-        slots > h.size || h.kernel.text_size != h.size - slots)
+        slots + counts > h.size || h.kernel.text_size != h.size - slots - counts)
         return refuse_stored(NULL, sink, "is damaged");
     CpuKernel *k = copy(&h.kernel, sizeof h.kernel);
     if (!k)
         return refuse_stored(NULL, sink, "finds no memory");
     k->slots = copy(body, slots);
-    k->text = copy(body + slots, h.kernel.text_size);
-    if (!k->slots || !k->text)
+    k->counts = copy(body + slots, counts);
+    k->text = copy(body + slots + counts, h.kernel.text_size);
+    if (!k->slots || !k->counts || !k->text)
         return refuse_stored(k, sink, "finds no memory");
     CpuJit jit;
     CpuOptions options = { .debug = k->debug };

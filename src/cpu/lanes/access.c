@@ -239,13 +239,10 @@ static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigne
 static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
 {
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
-    if (own || p->at.rule == LAYOUT_LANES || !lanes_of(e)->options->stats)
+    if (own || p->at.rule == LAYOUT_LANES)
         return;
-    LV amount = ir_int(e->i64, bytes);
-    if (mask)
-        amount = LLVMBuildMul(e->b, lanes_active(e, mask), amount, "");
-    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL);
-    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), amount);
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL, 1);
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), mask, bytes);
 }
 
 /* One of all lanes, or of those in the mask. */

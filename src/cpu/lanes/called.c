@@ -158,8 +158,9 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->env = LLVMGetParam(e->fn, 0);
     const Lanes *of_caller = lanes_of(caller);
     Lanes *lanes = e->own = NEW(e->arena, Lanes);
-    *lanes = (Lanes){ of_caller->kernel, of_caller->options, of_caller->machine,
-                      .called = of_caller->called, .rows = of_caller->rows };
+    *lanes = (Lanes){ of_caller->kernel,           of_caller->options,
+                      of_caller->machine,          .called = of_caller->called,
+                      .counts = of_caller->counts, .rows = of_caller->rows };
     e->mask = NULL;
     e->position = 0;
     UniformityKnown known = { same_parameters(caller, f, x), caller->uniformity->varying_variable };
@@ -185,6 +186,7 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     if (lanes_plan(e))
         lanes_blocks(e);
     emit_close_function(e);
+    counters_end(e);
     return !e->failed;
 }
 

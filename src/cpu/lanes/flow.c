@@ -578,7 +578,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
     fence(e, constant(e, spv_operand(i, 1)));
     if (execution == SpvScopeSubgroup || execution == SpvScopeInvocation)
         return;
-    lanes_count(e, DEVICE_STAT_BARRIERS, NULL);
+    lanes_count(e, DEVICE_STAT_BARRIERS, NULL, 1);
     flow_barrier(e);
     fence(e, SpvScopeWorkgroup);
 }

@@ -34,9 +34,11 @@ typedef struct Lanes {
     struct LanesImage *image; /* image.c's: memory that its calls share; NULL: not needed yet */
     LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
-    struct LanesRows *rows; /* rows.c's; NULL: nothing is counted by lines */
-    uint64_t *loop_bytes;   /* turns.c's, by Cfg.loops: what an iteration streams */
-    bool seldom;            /* what is emitted now is the seldom of two ways (access.c) */
+    struct LanesCounts *counts;     /* counters.c's, of the kernel; NULL: it does not count */
+    struct LanesCounters *counters; /* and of this function; NULL: none yet */
+    struct LanesRows *rows;         /* rows.c's; NULL: nothing is counted by lines */
+    uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
+    bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
 
@@ -57,10 +59,17 @@ void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
 /* Memory of the subgroup that outlives a stack frame, for large objects. Aligned to 64 bytes. */
 LV lanes_frame(Emit *e, uint64_t bytes);
-/* Adds amount (i64, or NULL for 1) to a counter of CpuEnv.stats, if the kernel counts: to that of
- * the line that code is built for, where it counts by lines. */
-void lanes_count(Emit *e, DeviceStat stat, LV amount);
 LV lanes_active(Emit *e, LV mask); /* i64: how many lanes of a mask are active */
+
+/* ---- counters.c ------------------------------------------------------------------------------ */
+
+void counters_begin(Emit *e); /* before emit_module, of a kernel that counts */
+/* Code that is built here does n of what is counted whenever it runs (with a mask: n for each of
+ * its lanes), on the line that code is built for, where the kernel counts by lines. */
+void lanes_count(Emit *e, DeviceStat stat, LV mask, uint64_t n);
+void counters_end(Emit *e); /* once e->fn is complete */
+/* Gives the kernel its counts. False: out of memory. */
+bool counters_keep(const Emit *e, CpuKernel *k);
 
 /* ---- rows.c: lines with counters of their own ------------------------------------------------ */
 

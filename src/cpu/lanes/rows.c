@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of counters, one a line of the source: CpuEnv.stats has row 0 for what is of no line, and
- * one for each place that code was built for. A subgroup is counted on a line once a block.
+ * Rows of counts, one a line of the source: row 0 for what is of no line, and one for each place
+ * that code was built for. A subgroup is counted on a line once a block.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -83,12 +83,7 @@ static uint64_t operations(Emit *e, const SpvInst *i)
 static void count_arithmetic(Emit *e, const SpvInst *i)
 {
     uint64_t n = operations(e, i);
-    if (!n)
-        return;
-    LV amount = ir_int(e->i64, n);
-    if (e->uniformity->varying[i->id])
-        amount = LLVMBuildMul(e->b, lanes_active(e, lanes_mask(e)), amount, "");
-    lanes_count(e, DEVICE_STAT_ARITHMETIC, amount);
+    lanes_count(e, DEVICE_STAT_ARITHMETIC, e->uniformity->varying[i->id] ? lanes_mask(e) : NULL, n);
 }
 
 void rows_reached(Emit *e, const SpvInst *i)
@@ -102,8 +97,8 @@ void rows_reached(Emit *e, const SpvInst *i)
     if (!row || map_get(&r->seen, hash, &found))
         return;
     map_put(e->arena, &r->seen, hash, 1);
-    lanes_count(e, DEVICE_STAT_EXECUTIONS, NULL);
-    lanes_count(e, DEVICE_STAT_INVOCATIONS, lanes_active(e, lanes_mask(e)));
+    lanes_count(e, DEVICE_STAT_EXECUTIONS, NULL, 1);
+    lanes_count(e, DEVICE_STAT_INVOCATIONS, lanes_mask(e), 1);
 }
 
 bool rows_keep(const Emit *e, CpuKernel *k)

@@ -23,21 +23,6 @@ LV lanes_frame(Emit *e, uint64_t bytes)
     return ir_at(e->entry_b, base, index);
 }
 
-void lanes_count(Emit *e, DeviceStat stat, LV amount)
-{
-    if (!lanes_of(e)->options->stats)
-        return;
-    LV stats = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, stats));
-    LV index = ir_int(e->i64, (uint64_t)rows_here(e) * DEVICE_N_STATS + stat);
-    /* Without a branch: what is emitted may lie before the end of a block that is complete. */
-    LV at = LLVMBuildSelect(e->b, LLVMBuildIsNotNull(e->b, stats, ""),
-                            LLVMBuildGEP2(e->b, e->i64, stats, &index, 1, ""), variables_dropped(e),
-                            "");
-    LV sum = LLVMBuildAdd(e->b, LLVMBuildLoad2(e->b, e->i64, at, ""),
-                          amount ? amount : ir_int(e->i64, 1), "");
-    LLVMBuildStore(e->b, sum, at);
-}
-
 LV lanes_active(Emit *e, LV mask)
 {
     LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));

@@ -51,7 +51,7 @@ struct CpuEnv {
      * with own_panel, it is `own`. */
     CpuPanelFn *panel, *own_panel;
     uint32_t packed;
-    /* DEVICE_STAT_* counters, or NULL; behind them as many for each of CpuKernel.rows */
+    /* DEVICE_STAT_*, and behind them the kernel's counters, which CpuKernel.counts tells about */
     uint64_t *stats;
     uint64_t shared_bytes;  /* at `shared`: kernel.shared_bytes and the dispatch's own */
     const uint32_t *counts; /* by CpuSlot number: how many descriptors there are; not 0 */
@@ -101,6 +101,13 @@ typedef struct CpuRow {
     uint32_t line;
 } CpuRow;
 
+/* A counter of a kernel's machine code stands for so many of what is counted, each time; on a line
+ * where row, less 1, is one of CpuKernel.rows. */
+typedef struct CpuCount {
+    uint32_t counter, row, stat; /* DEVICE_STAT_* */
+    uint64_t times;
+} CpuCount;
+
 /* Immutable once made, usable from many threads at once. store.c knows the pointers in it. */
 typedef struct CpuKernel {
     CpuSubgroupFn *code;
@@ -126,7 +133,8 @@ typedef struct CpuKernel {
     bool debug;                          /* CpuOptions.debug */
     struct CpuLines *lines;              /* of its code; NULL where there are none */
     CpuRow *rows;                        /* CpuOptions.profile */
-    uint32_t n_rows;
+    CpuCount *counts;                    /* CpuOptions.stats */
+    uint32_t n_rows, n_counts, n_counters;
     uint32_t n_remarks;
     HeddleRemark *remarks; /* CpuOptions.remarks; their strings are the kernel's */
 } CpuKernel;

@@ -107,7 +107,7 @@ void mat_count(Emit *e, const SpvType *t, DeviceStat stat, uint64_t n)
     bool some = t && t->scope == SpvScopeWorkgroup && mat_workgroup_size(e) > e->W;
     if (some)
         f = if_begin(e, is_leader(e));
-    lanes_count(e, stat, ir_int(e->i64, n));
+    lanes_count(e, stat, NULL, n);
     if (some)
         if_end(e, &f);
 }

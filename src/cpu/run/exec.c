@@ -16,7 +16,6 @@
 #include "cpu/run/exec.h"
 #include "cpu/machine/lines.h"
 #include "cpu/run/fault.h"
-#include "cpu/run/watch.h"
 
 #include "base/thread.h"
 
@@ -343,14 +342,17 @@ static Job *pick_job(CpuDevice *d)
  * threads may do so too. */
 static void add_counts(const ExecPool *pool, const ExecPlan *p)
 {
-    const uint64_t *from = pool->stats;
     uint64_t *sums = p->dispatch->stats, *rows = p->dispatch->rows;
-    uint64_t n_rows = p->kernel->n_rows;
-    for (uint64_t r = 0; sums && r <= n_rows; r++)
-        for (uint32_t i = 0; i < DEVICE_N_STATS; i++)
-            sums[i] += from[r * DEVICE_N_STATS + i];
-    for (uint64_t k = 0; rows && k < n_rows * DEVICE_N_STATS; k++)
-        rows[k] += from[DEVICE_N_STATS + k];
+    for (uint32_t i = 0; sums && i < DEVICE_N_STATS; i++)
+        sums[i] += pool->stats[i];
+    for (uint32_t k = 0; k < p->kernel->n_counts; k++) {
+        const CpuCount *c = &p->kernel->counts[k];
+        uint64_t n = pool->stats[DEVICE_N_STATS + c->counter] * c->times;
+        if (sums)
+            sums[c->stat] += n;
+        if (rows && c->row)
+            rows[(uint64_t)(c->row - 1) * DEVICE_N_STATS + c->stat] += n;
+    }
 }
 
 /* Helps with a job. It is called, and returns, under the lock. */
@@ -552,12 +554,8 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     if (!pool)
         return bad(sink, "out of memory");
     bool ok = pool_prepare(pool, &plan);
-    if (ok && plan.watched)
-        watch_catch();
     if (ok)
         run_job(d, &plan, pool, threads, dispatch);
-    if (ok && plan.watched)
-        watch_catch_no_more();
     if (!ok)
         diag(sink, DIAG_ERROR, NULL, NULL,
              "out of memory for a workgroup of %u subgroups: %llu bytes of frame and %u of stack "

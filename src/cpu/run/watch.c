@@ -26,9 +26,13 @@
 enum { LOOKS = 32 }; /* within the limit, where there is no profile */
 
 static _Thread_local __attribute__((tls_model("initial-exec"))) CpuWatch *volatile watched;
-/* What was left of the time between two looks when the thread was last watched: dispatches that are
- * shorter are looked at as often as long ones. */
-static _Thread_local struct timespec left;
+/* When the thread was last watched: what was left of the time between two looks, so that dispatches
+ * that are shorter are looked at as often as long ones; and how long that took, of which code. */
+static _Thread_local struct {
+    uint64_t left, took; /* ns */
+    const CpuLines *lines;
+    uint32_t n_groups[3];
+} last;
 static struct {
     pthread_mutex_t lock;
     unsigned users;
@@ -38,10 +42,10 @@ static struct {
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-static uint64_t own_time(void)
+static uint64_t clock_of(clockid_t which)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(which, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -63,7 +67,7 @@ static void note_line(CpuWatch *w, const CpuLine *at)
 
 static void look_for_end(CpuWatch *w, uint64_t place, const CpuLine *at, const void *context)
 {
-    uint64_t subgroup = which_subgroup(w->env), now = own_time();
+    uint64_t subgroup = which_subgroup(w->env), now = clock_of(CLOCK_THREAD_CPUTIME_ID);
     if (subgroup != w->subgroup) {
         w->subgroup = subgroup;
         w->since = now;
@@ -120,7 +124,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass_on(signal, info, context);
 }
 
-void watch_catch(void)
+/* Calls are counted: the first installs the handler, the last restores what was there. */
+static void catch_signals(void)
 {
     struct sigaction ours = { .sa_sigaction = on_signal,
                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART };
@@ -132,7 +137,7 @@ void watch_catch(void)
 }
 
 /* A handler that was installed after ours may call ours as the one before it; then ours stays. */
-void watch_catch_no_more(void)
+static void catch_no_more(void)
 {
     struct sigaction now;
     pthread_mutex_lock(&process.lock);
@@ -144,23 +149,36 @@ void watch_catch_no_more(void)
 
 /* ---- a thread -------------------------------------------------------------------------------- */
 
-void watch_begin(CpuWatch *w)
+/* A timer costs more than a short dispatch does: where the last one like this ended long before the
+ * next look is due, so will this one, it is assumed, and the time that it takes is subtracted. */
+static bool ends_before_look(const CpuWatch *w)
+{
+    return w->samples && !w->limit_ns && last.lines == w->lines && last.left > 2 * last.took &&
+           !memcmp(last.n_groups, w->env->n_groups, sizeof last.n_groups);
+}
+
+static struct timespec in_seconds(uint64_t ns)
+{
+    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+static void start_timer(CpuWatch *w)
 {
     uint64_t ns = MAX(w->sample_ns ? w->sample_ns : w->limit_ns / LOOKS, 10000);
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
                               .sigev_signo = SIGPROF,
                               .sigev_value.sival_ptr = w };
     event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-    struct timespec step = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-    bool goes_on = w->samples && (left.tv_sec || left.tv_nsec) && left.tv_sec <= step.tv_sec;
-    struct itimerspec every = { step, goes_on ? left : step };
+    bool goes_on = w->samples && last.left && last.left <= ns;
+    struct itimerspec every = { in_seconds(ns), in_seconds(goes_on ? last.left : ns) };
     sigset_t ours;
     sigemptyset(&ours);
     sigaddset(&ours, SIGPROF);
     w->on = timer_create(CLOCK_MONOTONIC, &event, &w->timer) == 0;
     if (!w->on)
         return;
-    w->since = own_time();
+    catch_signals();
+    w->since = clock_of(CLOCK_THREAD_CPUTIME_ID);
     w->subgroup = which_subgroup(w->env);
     watched = w;
     pthread_sigmask(SIG_UNBLOCK, &ours, &w->mask);
@@ -168,14 +186,33 @@ void watch_begin(CpuWatch *w)
 }
 
 /* A signal that is on its way comes before timer_delete returns, since it is not blocked. */
-void watch_end(CpuWatch *w)
+static void stop_timer(CpuWatch *w)
 {
-    if (!w->on)
-        return;
     struct itimerspec rest;
     if (w->samples && timer_gettime(w->timer, &rest) == 0)
-        left = rest.it_value;
+        last.left = (uint64_t)rest.it_value.tv_sec * 1000000000u + (uint64_t)rest.it_value.tv_nsec;
     timer_delete(w->timer);
     watched = NULL;
     pthread_sigmask(SIG_SETMASK, &w->mask, NULL);
+    catch_no_more();
+}
+
+void watch_begin(CpuWatch *w)
+{
+    w->began = clock_of(CLOCK_MONOTONIC);
+    w->on = false;
+    if (!ends_before_look(w))
+        start_timer(w);
+}
+
+void watch_end(CpuWatch *w)
+{
+    uint64_t took = clock_of(CLOCK_MONOTONIC) - w->began;
+    if (w->on)
+        stop_timer(w);
+    else
+        last.left -= MIN(took, last.left);
+    last.took = took;
+    last.lines = w->samples ? w->lines : NULL;
+    memcpy(last.n_groups, w->env->n_groups, sizeof last.n_groups);
 }

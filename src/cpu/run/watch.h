@@ -29,13 +29,10 @@ typedef struct CpuWatch {
     uint64_t place;           /* the last one with a line */
     uint32_t file, low, high; /* lines in the second half of the limit */
     timer_t timer;
-    sigset_t mask; /* the thread's, of signals */
+    sigset_t mask;  /* the thread's, of signals */
+    uint64_t began; /* on CLOCK_MONOTONIC */
     bool on;
 } CpuWatch;
-
-/* These calls are counted: the first installs the handler, the last restores what was there. */
-void watch_catch(void);
-void watch_catch_no_more(void);
 
 /* Watches the calling thread, which is to call watch_end; does nothing where there are no timers. A
  * subgroup beyond the limit ends what is guarded (fault.h) by DEVICE_FAULT_ENDLESS. */

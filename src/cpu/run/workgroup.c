@@ -209,7 +209,7 @@ bool pool_prepare(ExecPool *pool, const ExecPlan *p)
 {
     uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
     uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
-    uint64_t stats = sizeof(uint64_t[DEVICE_N_STATS]) * (p->kernel->n_rows + 1ull);
+    uint64_t stats = sizeof(uint64_t) * (DEVICE_N_STATS + (uint64_t)p->kernel->n_counters);
     if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
         !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
         !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
