@@ -182,6 +182,16 @@ void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId val
 /* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first);
+/* A matrix that lies in lines, which are its columns or its rows, in what a scope shares. */
+typedef struct LowerLines {
+    uint32_t scope;
+    SpvId first;
+    bool by_column;
+    uint32_t stride; /* elements */
+} LowerLines;
+SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLines *x);
+/* Whether there is as much memory, beside what others have asked for. */
+bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count);
 uint64_t staging_taken(const Lower *l); /* bytes of workgroup variables */
 bool staging_close(Lower *l); /* gives them their sizes; false: there is not so much memory */
 

@@ -78,11 +78,34 @@ void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first)
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first)
 {
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
-    uint32_t x[4] = { staging_pointer(l, at, t->element->id, t->scope, build_const(l, first)),
-                      build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
-                      build_const(l, t->cols) };
+    LowerLines x = { t->scope, build_const(l, first), false, t->cols };
+    return staging_get_lines(l, at, t, &x);
+}
+
+SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLines *lines)
+{
+    uint32_t x[4] = { staging_pointer(l, at, t->element->id, lines->scope, lines->first),
+                      build_const(l, lines->by_column), build_const(l, lines->stride) };
     uint32_t n = 3 + memory_operands(l, x + 3);
     return build(l, at, SpvOpCooperativeMatrixLoadKHR, t->id, x, n);
+}
+
+static uint64_t bytes_of(Lower *l, SpvId element, uint64_t rows, uint64_t count)
+{
+    return align_up(spv_type(l->m, element)->size * rows * count, 4);
+}
+
+bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count)
+{
+    uint64_t bytes = l->own_memory;
+    const LowerStaging *own = find(l, element, scope);
+    for (uint32_t k = 0; k < l->staging.len; k++) {
+        const LowerStaging *s = &l->staging.data[k];
+        bytes += bytes_of(l, s->element, s->rows, s == own ? MAX(count, s->count) : s->count);
+    }
+    if (!own)
+        bytes += bytes_of(l, element, scope == SpvScopeWorkgroup ? 1 : l->subgroups, count);
+    return bytes <= l->profile->workgroup_memory;
 }
 
 uint64_t staging_taken(const Lower *l)

@@ -209,6 +209,27 @@ static SpvId load_element(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                      : address_load(l, at, &a->address, build_const(l, 0), p->index);
 }
 
+SpvId lower_tensor_value(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                         const LowerTensorPlace *p, SpvId other)
+{
+    const SpvType *e = a->matrix->element;
+    if (!p->inside)
+        return load_element(l, at, a, p);
+    SpvId value = build_variable(l, at, e->id);
+    build_store(l, at, value, other);
+    SpvInst *in = build_if(l, at, p->inside);
+    build_store(l, in, value, load_element(l, in, a, p));
+    return build_load(l, at, e->id, value);
+}
+
+static LowerTensorPlace place_of(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                                 const LowerElement *x)
+{
+    SpvId row = build_add(l, at, x->row, part_row(l, at, a->matrix)),
+          column = build_add(l, at, x->column, part_column(l, at, a->matrix));
+    return lower_tensor_place(l, at, a, row, column);
+}
+
 /* Of what is loaded before `i`; returns the matrix. */
 static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
 {
@@ -221,18 +242,11 @@ static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
     SpvId outside = clamp_value(l, i, a);
     LowerDeal d = deal_open(l, i, t, clips ? t->rows * t->cols : 0);
     while (deal_next(&d)) {
-        LowerTensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
-        if (!p.inside && !p.clipped) {
-            deal_put(&d, load_element(l, d.at, a, &p));
-            continue;
-        }
-        SpvId value = build_variable(l, d.at, t->element->id), other = outside;
+        LowerTensorPlace p = place_of(l, d.at, a, &d.element);
+        SpvId other = outside;
         if (p.clipped)
             other = build_select(l, d.at, p.clipped, deal_get(&d, a->object, 0), outside);
-        build_store(l, d.at, value, other);
-        SpvInst *in = build_if(l, d.at, p.inside);
-        build_store(l, in, value, load_element(l, in, a, &p));
-        deal_put(&d, build_load(l, d.at, t->element->id, value));
+        deal_put(&d, lower_tensor_value(l, d.at, a, &p, other));
     }
     lower_note(l, a->inst, a->decode ? "calls and numbers" : "loads of elements");
     return deal_close(&d);
@@ -242,6 +256,11 @@ static void load_tensor(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst, *plain, *rest;
     LowerPlain p;
+    SpvId shared = lower_tensor_share(l, a, clamp_value(l, i, a));
+    if (shared) {
+        build_replace(l, i, shared);
+        return;
+    }
     if (!lower_tensor_plain(l, a, &p)) {
         build_replace(l, i, load_elements(l, i, a));
         return;
@@ -269,7 +288,7 @@ static void store_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
     LowerDeal d = deal_open(l, i, t, 0);
     while (deal_next(&d)) {
         SpvId value = deal_get(&d, a->object, 0);
-        LowerTensorPlace p = lower_tensor_place(l, d.at, a, d.element.row, d.element.column);
+        LowerTensorPlace p = place_of(l, d.at, a, &d.element);
         SpvInst *at = p.inside ? build_if(l, d.at, p.inside) : d.at;
         address_store(l, at, &a->address, build_const(l, 0), p.index, value);
     }

@@ -45,7 +45,7 @@ typedef struct LowerTensorPlace {
     SpvId block[TENSOR_MAX_DIMENSIONS], in_block[TENSOR_MAX_DIMENSIONS];
 } LowerTensorPlace;
 
-/* tensor_place.c */
+/* tensor_place.c: by row and column of the whole matrix */
 LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row,
                                     SpvId column);
 /* tensor_forward.c: what is kept in variables shows where it is used. */
@@ -58,10 +58,22 @@ typedef struct LowerPlain {
     SpvId number;          /* of the element that the pointer leads to */
     bool by_column;
 } LowerPlain;
+/* The dimensions that the whole matrix' rows and columns are, in this order; false where there are
+ * no two such, or the view does more than to change their order. */
+bool lower_tensor_dimensions(Lower *l, const LowerTensorAccess *a, LowerPart whole,
+                             uint32_t along[2]);
 /* Whether an access may be one of KHR's. */
 bool lower_tensor_plain(Lower *l, LowerTensorAccess *a, LowerPlain *out);
 SpvId lower_tensor_plain_access(Lower *l, SpvInst *at, const LowerTensorAccess *a,
                                 const LowerPlain *p);
+
+/* tensor.c: a loaded element, or `other` where that is not inside. */
+SpvId lower_tensor_value(Lower *l, SpvInst *at, const LowerTensorAccess *a,
+                         const LowerTensorPlace *p, SpvId other);
+
+/* tensor_share.c: a matrix of blocks that is decoded together; 0, and nothing done, where that does
+ * not pay or there is no memory for it. */
+SpvId lower_tensor_share(Lower *l, LowerTensorAccess *a, SpvId outside);
 
 /* tensor_decode.c: calls the function for an element that is inside. */
 SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,

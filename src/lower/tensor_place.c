@@ -103,15 +103,30 @@ static SpvId is_inside(Lower *l, SpvInst *at, SpvId c, SpvId size)
     return both(l, at, SpvOpLogicalAnd, positive, build_less(l, at, c, size));
 }
 
-static void through_layout(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId index,
-                           LowerTensorPlace *p)
+/* Along each dimension from where the slice begins. Where two of them are the matrix' rows and
+ * columns, what goes through a number and back would be the same. */
+static void find_span(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row, SpvId column,
+                      LowerTensorPlace *p, SpvId *span)
 {
-    uint32_t dims = a->of_layout.dims, mode = a->of_layout.clamp;
-    SpvId span[TENSOR_MAX_DIMENSIONS];
-    bool tests = mode == SpvTensorClampModeConstant || (a->store && mode);
+    uint32_t along[2], dims = a->of_layout.dims;
+    if (lower_tensor_dimensions(l, a, lower_part(l, a->matrix), along)) {
+        for (uint32_t k = 0; k < dims; k++)
+            span[k] = k == along[0] ? row : k == along[1] ? column : build_const(l, 0);
+        return;
+    }
+    SpvId index = from_matrix(l, at, a, row, column, &p->clipped);
+    if (a->view)
+        index = through_view(l, at, a, index);
     for (uint32_t k = dims; k-- > 0;)
         span[k] = k ? remainder_of(l, at, &index, a->x[TENSOR_SPAN * dims + k])
                     : BUILD(l, at, SpvOpUMod, build_u32(l), index, a->x[TENSOR_SPAN * dims]);
+}
+
+static void through_layout(Lower *l, SpvInst *at, const LowerTensorAccess *a, const SpvId *span,
+                           LowerTensorPlace *p)
+{
+    uint32_t dims = a->of_layout.dims, mode = a->of_layout.clamp;
+    bool tests = mode == SpvTensorClampModeConstant || (a->store && mode);
     p->index = build_const(l, 0);
     for (uint32_t k = 0; k < dims; k++) {
         SpvId size = a->x[TENSOR_SIZE * dims + k], block = a->x[TENSOR_BLOCK * dims + k];
@@ -131,12 +146,9 @@ LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAcce
                                     SpvId column)
 {
     LowerTensorPlace p = { 0 };
-    row = build_add(l, at, row, part_row(l, at, a->matrix));
-    column = build_add(l, at, column, part_column(l, at, a->matrix));
-    SpvId index = from_matrix(l, at, a, row, column, &p.clipped);
-    if (a->view)
-        index = through_view(l, at, a, index);
-    through_layout(l, at, a, index, &p);
+    SpvId span[TENSOR_MAX_DIMENSIONS];
+    find_span(l, at, a, row, column, &p, span);
+    through_layout(l, at, a, span, &p);
     if (p.clipped)
         p.inside = both(l, at, SpvOpLogicalAnd, p.inside,
                         BUILD(l, at, SpvOpLogicalNot, build_bool(l), p.clipped));

@@ -32,12 +32,13 @@ static bool is_view_plain(Lower *l, const LowerTensorAccess *a)
                         is_number(l, clip[CLIP_COLUMNS], UINT32_MAX));
 }
 
-/* The dimensions that are the whole matrix' rows and columns. */
-static bool find_dimensions(Lower *l, const LowerTensorAccess *a, LowerPart whole,
-                            uint32_t along[2])
+bool lower_tensor_dimensions(Lower *l, const LowerTensorAccess *a, LowerPart whole,
+                             uint32_t along[2])
 {
     const uint32_t sizes[2] = { whole.columns, whole.rows };
     uint32_t n = 0;
+    if (!is_view_plain(l, a))
+        return false;
     for (uint32_t k = a->of_layout.dims; k-- > 0;) {
         uint32_t dim = a->view ? a->of_view.order[k] : k;
         SpvId span = layout_word(a, TENSOR_SPAN, dim);
@@ -132,9 +133,9 @@ bool lower_tensor_plain(Lower *l, LowerTensorAccess *a, LowerPlain *out)
     for (uint32_t k = 0; k < a->of_layout.dims; k++)
         if (!is_number(l, layout_word(a, TENSOR_BLOCK, k), 1))
             return false;
-    if (a->decode || lower_fate(l, a->matrix).kind == FATE_ARRAY || !is_view_plain(l, a) ||
+    if (a->decode || lower_fate(l, a->matrix).kind == FATE_ARRAY ||
         a->address.pointee != a->matrix->element ||
-        !find_dimensions(l, a, lower_part(l, a->matrix), along) ||
+        !lower_tensor_dimensions(l, a, lower_part(l, a->matrix), along) ||
         !array_begins(l, &a->address, &begins) || begins % ALIGNMENT)
         return false;
     const SpvId strides[2] = { layout_word(a, TENSOR_STRIDE, along[0]),
