@@ -230,9 +230,11 @@ void build_either(Lower *l, SpvInst *at, SpvId condition, SpvInst **yes, SpvInst
 
 /* ---- elements, one after the other ----------------------------------------------------------- */
 
-LowerEach each_open(Lower *l, SpvInst *at, uint32_t n)
+LowerEach each_open(Lower *l, SpvInst *at, uint32_t n) { return each_open_part(l, at, n, n); }
+
+LowerEach each_open_part(Lower *l, SpvInst *at, uint32_t n, uint32_t all)
 {
-    LowerEach e = { .l = l, .at = at, .behind = at, .n = n, .looped = n > UNROLLED };
+    LowerEach e = { .l = l, .at = at, .behind = at, .n = n, .looped = all > UNROLLED && n > 1 };
     if (!e.looped) {
         e.parts = NEW_ARRAY(l->scratch, SpvId, n);
         return e;

@@ -6,13 +6,6 @@
  */
 #include "lower/internal.h"
 
-typedef struct Tiles {
-    const SpvType *whole;
-    SpvId type;          /* of a tile */
-    uint32_t rows, cols; /* of tiles */
-    uint32_t tall, wide; /* elements of one */
-} Tiles;
-
 static SpvId tile_type(Lower *l, const SpvType *t, LowerFate f)
 {
     SpvInst *whole = spv_def(l->m, t->id);
@@ -30,28 +23,38 @@ static SpvId tile_type(Lower *l, const SpvType *t, LowerFate f)
 }
 
 /* False: the value is no matrix that is made of tiles. */
-static bool tiles_of_type(Lower *l, SpvId type, Tiles *out)
+static bool tiles_of_type(Lower *l, SpvId type, LowerTiles *out)
 {
     const SpvType *t = spv_type(l->m, type);
     if (!t || t->kind != SPV_COOPMAT || lower_fate(l, t).kind != FATE_TILES)
         return false;
     LowerFate f = lower_fate(l, t);
-    *out = (Tiles){ t, tile_type(l, t, f), t->rows / f.rows, t->cols / f.cols, f.rows, f.cols };
+    *out =
+        (LowerTiles){ t, tile_type(l, t, f), t->rows / f.rows, t->cols / f.cols, f.rows, f.cols };
     return true;
 }
 
-static bool tiles_of(Lower *l, SpvId value, Tiles *out)
+static bool tiles_of(Lower *l, SpvId value, LowerTiles *out)
 {
     const SpvInst *i = spv_def(l->m, value);
     return i && i->type && tiles_of_type(l, i->type, out);
 }
 
-static SpvId tile(Lower *l, SpvInst *at, const Tiles *t, SpvId value, uint32_t k)
+LowerTiles lower_tiles(Lower *l, const SpvType *matrix)
 {
-    return BUILD(l, at, SpvOpCompositeExtract, t->type, value, k);
+    LowerTiles t;
+    if (tiles_of_type(l, matrix->id, &t))
+        return t;
+    return (LowerTiles){ matrix, matrix->id, 1, 1, matrix->rows, matrix->cols };
 }
 
-static void compose(Lower *l, SpvInst *i, const Tiles *t, const SpvId *parts)
+SpvId lower_tile_of(Lower *l, SpvInst *at, const LowerTiles *t, SpvId matrix, uint32_t k)
+{
+    return t->type == t->whole->id ? matrix
+                                   : BUILD(l, at, SpvOpCompositeExtract, t->type, matrix, k);
+}
+
+static void compose(Lower *l, SpvInst *i, const LowerTiles *t, const SpvId *parts)
 {
     build_replace(l, i,
                   build(l, i, SpvOpCompositeConstruct, t->whole->id, parts, t->rows * t->cols));
@@ -59,7 +62,7 @@ static void compose(Lower *l, SpvInst *i, const Tiles *t, const SpvId *parts)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static SpvId *repeated(Lower *l, const Tiles *t, SpvId one)
+static SpvId *repeated(Lower *l, const LowerTiles *t, SpvId one)
 {
     SpvId *parts = NEW_ARRAY(l->scratch, SpvId, t->rows * t->cols);
     for (uint32_t k = 0; k < t->rows * t->cols; k++)
@@ -69,7 +72,7 @@ static SpvId *repeated(Lower *l, const Tiles *t, SpvId one)
 
 static void repeat_constants(Lower *l)
 {
-    Tiles t;
+    LowerTiles t;
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
         bool constant =
             i->op == SpvOpConstantComposite || i->op == SpvOpConstantCompositeReplicateEXT;
@@ -81,21 +84,22 @@ static void repeat_constants(Lower *l)
     }
 }
 
-static void repeat(Lower *l, SpvInst *i, const Tiles *t)
+static void repeat(Lower *l, SpvInst *i, const LowerTiles *t)
 {
     SpvId one = BUILD(l, i, SpvOpCompositeConstruct, t->type, spv_operand(i, 0));
     compose(l, i, t, repeated(l, t, one));
 }
 
-static void by_tiles(Lower *l, SpvInst *i, const Tiles *t)
+static void by_tiles(Lower *l, SpvInst *i, const LowerTiles *t)
 {
     uint32_t n = spv_n_operands(i), *x = NEW_ARRAY(l->scratch, uint32_t, n);
     SpvId *parts = NEW_ARRAY(l->scratch, SpvId, t->rows * t->cols);
-    Tiles of;
+    LowerTiles of;
     for (uint32_t k = 0; k < t->rows * t->cols; k++) {
         for (uint32_t j = 0; j < n; j++)
-            x[j] = tiles_of(l, spv_operand(i, j), &of) ? tile(l, i, &of, spv_operand(i, j), k)
-                                                       : spv_operand(i, j);
+            x[j] = tiles_of(l, spv_operand(i, j), &of)
+                       ? lower_tile_of(l, i, &of, spv_operand(i, j), k)
+                       : spv_operand(i, j);
         parts[k] = build(l, i, i->op, t->type, x, n);
     }
     lower_note(l, i, "tile by tile");
@@ -104,9 +108,9 @@ static void by_tiles(Lower *l, SpvInst *i, const Tiles *t)
 
 /* ---- whole matrices -------------------------------------------------------------------------- */
 
-static void multiply(Lower *l, SpvInst *i, const Tiles *d)
+static void multiply(Lower *l, SpvInst *i, const LowerTiles *d)
 {
-    Tiles a, b, c;
+    LowerTiles a, b, c;
     uint32_t n = spv_n_operands(i);
     SpvId *parts = NEW_ARRAY(l->scratch, SpvId, d->rows * d->cols);
     bool has_a = tiles_of(l, spv_operand(i, 0), &a), has_b = tiles_of(l, spv_operand(i, 1), &b);
@@ -116,11 +120,11 @@ static void multiply(Lower *l, SpvInst *i, const Tiles *d)
         uint32_t row = k / d->cols, column = k % d->cols;
         uint32_t x[4] = { 0, 0, spv_operand(i, 2), n > 3 ? spv_operand(i, 3) : 0 };
         if (has_c)
-            x[2] = tile(l, i, &c, x[2], k);
+            x[2] = lower_tile_of(l, i, &c, x[2], k);
         for (uint32_t j = 0; j < depth; j++) {
             SpvId wa = spv_operand(i, 0), wb = spv_operand(i, 1);
-            x[0] = has_a ? tile(l, i, &a, wa, row * depth + j) : wa;
-            x[1] = has_b ? tile(l, i, &b, wb, j * d->cols + column) : wb;
+            x[0] = has_a ? lower_tile_of(l, i, &a, wa, row * depth + j) : wa;
+            x[1] = has_b ? lower_tile_of(l, i, &b, wb, j * d->cols + column) : wb;
             x[2] = build(l, i, SpvOpCooperativeMatrixMulAddKHR, d->type, x, n > 3 ? 4 : 3);
         }
         parts[k] = x[2];
@@ -133,7 +137,8 @@ static void multiply(Lower *l, SpvInst *i, const Tiles *d)
 }
 
 /* The pointer to a tile, in pointees from the matrix' own. */
-static SpvId tile_pointer(Lower *l, SpvInst *i, const LowerAddress *a, const Tiles *t, uint32_t k)
+static SpvId tile_pointer(Lower *l, SpvInst *i, const LowerAddress *a, const LowerTiles *t,
+                          uint32_t k)
 {
     uint32_t row = k / t->cols * t->tall, column = k % t->cols * t->wide;
     uint32_t line = a->by_column ? column : row, along = a->by_column ? row : column;
@@ -145,7 +150,7 @@ static SpvId tile_pointer(Lower *l, SpvInst *i, const LowerAddress *a, const Til
     return address_pointer(l, i, a, number);
 }
 
-static void transfer(Lower *l, SpvInst *i, const Tiles *t)
+static void transfer(Lower *l, SpvInst *i, const LowerTiles *t)
 {
     LowerAddress a;
     bool store = i->op == SpvOpCooperativeMatrixStoreKHR;
@@ -159,7 +164,7 @@ static void transfer(Lower *l, SpvInst *i, const Tiles *t)
     for (uint32_t k = 0; k < t->rows * t->cols; k++) {
         x[0] = tile_pointer(l, i, &a, t, k);
         if (store)
-            x[1] = tile(l, i, t, spv_operand(i, 1), k);
+            x[1] = lower_tile_of(l, i, t, spv_operand(i, 1), k);
         parts[k] = build(l, i, i->op, store ? 0 : t->type, x, MIN(n, 16));
     }
     lower_note(l, i, store ? "stores of tiles" : "loads of tiles");
@@ -171,7 +176,7 @@ static void transfer(Lower *l, SpvInst *i, const Tiles *t)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static SpvId tile_length(Lower *l, SpvInst *at, const Tiles *t)
+static SpvId tile_length(Lower *l, SpvInst *at, const LowerTiles *t)
 {
     return BUILD(l, at, SpvOpCooperativeMatrixLengthKHR, build_u32(l), t->type);
 }
@@ -183,7 +188,7 @@ static void split_chain(Lower *l, SpvInst *i)
     uint32_t n = spv_n_operands(i), made = 1;
     uint32_t *x = NEW_ARRAY(l->scratch, uint32_t, 2 * n);
     bool split = false;
-    Tiles tiles;
+    LowerTiles tiles;
     x[0] = spv_operand(i, 0);
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = 1; k < n; k++) {
@@ -206,7 +211,7 @@ static void split_chain(Lower *l, SpvInst *i)
 }
 
 /* The same of literal indices: by way of a variable, where they may be any. */
-static void through_variable(Lower *l, SpvInst *i, const Tiles *t, uint32_t composite)
+static void through_variable(Lower *l, SpvInst *i, const LowerTiles *t, uint32_t composite)
 {
     SpvId u32 = build_u32(l), element = t->whole->element->id;
     SpvId v = build_variable(l, i, t->whole->id), length = tile_length(l, i, t);
@@ -225,7 +230,7 @@ static void through_variable(Lower *l, SpvInst *i, const Tiles *t, uint32_t comp
 
 static void visit(Lower *l, SpvInst *i)
 {
-    Tiles t, of;
+    LowerTiles t, of;
     const SpvOpInfo *info = spv_op_info(i->op);
     bool whole = i->type && tiles_of_type(l, i->type, &t);
     switch (i->op) {
@@ -243,12 +248,15 @@ static void visit(Lower *l, SpvInst *i)
     case SpvOpInBoundsAccessChain: split_chain(l, i); return;
     case SpvOpCompositeExtract:
     case SpvOpCompositeInsert:
+        /* where matrices are staged, tiles are taken out as such */
+        if (i->op == SpvOpCompositeExtract && spv_type(l->m, i->type)->kind == SPV_COOPMAT)
+            return;
         if (tiles_of(l, spv_operand(i, i->op == SpvOpCompositeInsert), &of))
             through_variable(l, i, &of, i->op == SpvOpCompositeInsert);
         return;
     case SpvOpCooperativeMatrixMulAddKHR:
         if (!whole && tiles_of(l, spv_operand(i, 0), &of)) /* tiles along K only */
-            t = (Tiles){ spv_type(l->m, i->type), i->type, 1, 1, 0, 0 };
+            t = (LowerTiles){ spv_type(l->m, i->type), i->type, 1, 1, 0, 0 };
         if (whole || tiles_of(l, spv_operand(i, 0), &of))
             multiply(l, i, &t);
         return;
@@ -266,7 +274,7 @@ static void visit(Lower *l, SpvInst *i)
 
 static void replace_types(Lower *l)
 {
-    Tiles t;
+    LowerTiles t;
     for (SpvInst *i = l->m->globals.first; i; i = i->next) {
         if (i->op != SpvOpTypeCooperativeMatrixKHR || !tiles_of_type(l, i->id, &t))
             continue;

@@ -139,6 +139,8 @@ typedef struct LowerEach {
     SpvId *parts, out; /* the result: its elements, or the variable that it is in */
 } LowerEach;
 LowerEach each_open(Lower *l, SpvInst *at, uint32_t n);
+/* The same of n of so many in all. */
+LowerEach each_open_part(Lower *l, SpvInst *at, uint32_t n, uint32_t all);
 bool each_next(LowerEach *e);
 /* Element e.index of a value that is an array (or a matrix), of the type given. */
 SpvId each_get(LowerEach *e, SpvId value, SpvId element);
@@ -165,9 +167,12 @@ typedef struct LowerElement {
 } LowerElement;
 uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a lane holds */
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
+/* The same of any rows and columns, one after another. */
+LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */
 bool place_is_even(const Lower *l, const SpvType *matrix);
-SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e); /* lane has an e-th */
+/* The lane has an e-th of `size` elements. */
+SpvId place_holds(Lower *l, SpvInst *at, uint32_t scope, uint32_t size, SpvId e);
 /* Where what only those do that hold an element goes. */
 SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 
@@ -189,6 +194,7 @@ typedef struct LowerLines {
     bool by_column;
     uint32_t stride; /* elements */
 } LowerLines;
+void staging_put_lines(Lower *l, SpvInst *at, SpvId matrix, const LowerLines *x);
 SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLines *x);
 /* Whether there is as much memory, beside what others have asked for. */
 bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count);
@@ -224,26 +230,69 @@ uint32_t address_packed(const LowerAddress *a);
 void address_store_packed(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number,
                           const SpvId *elements);
 
+/* --- window.c: a part of matrices that goes through workgroup memory at once ------------------ */
+
+/* A matrix as the target has it: tiles of a type, row by row; one where it stays, or is staged
+ * before it becomes an array. */
+typedef struct LowerTiles {
+    const SpvType *whole;
+    SpvId type;          /* of a tile */
+    uint32_t rows, cols; /* of tiles */
+    uint32_t tall, wide; /* elements of one */
+} LowerTiles;
+LowerTiles lower_tiles(Lower *l, const SpvType *matrix);
+SpvId lower_tile_of(Lower *l, SpvInst *at, const LowerTiles *t, SpvId matrix, uint32_t k);
+
+/* Rows and columns of a whole that is made of such units, and of a part of it. */
+typedef struct LowerWindow {
+    uint32_t all_rows, all_cols, tall, wide; /* given */
+    uint32_t bytes;                          /* that go through for an element; given */
+    uint32_t rows, cols, row, col;           /* the part, and where it begins */
+} LowerWindow;
+/* The first part: the whole where there is memory for it, else lines of units, else less of one. */
+void window_open(const Lower *l, LowerWindow *w, uint32_t scope);
+bool window_next(LowerWindow *w);
+uint32_t lower_multiple(uint32_t a, uint32_t b); /* the least common one */
+/* What lies in the window of a matrix (transposed), side by side with others in its type's staging
+ * from element `first` on. No barriers. */
+void window_put(Lower *l, SpvInst *at, const LowerWindow *w, SpvId matrix, uint32_t first,
+                bool transposed);
+/* Tiles of a result that lies there, into its parts. */
+void window_get(Lower *l, SpvInst *at, const LowerWindow *w, const LowerTiles *t, uint32_t first,
+                SpvId *parts);
+
 /* --- deal.c: a matrix made of elements by those who hold them -------------------------------- */
 
-/* for (Deal d = deal_open(l, at, type, first); deal_next(&d);) deal_put(&d, value); deal_close(&d):
+/* What a matrix is made from: others, of its shape (or transposed), element by element; where it is
+ * staged it begins with element `first`. Without a result, elements are only used. */
+typedef struct LowerDealt {
+    const SpvId *from;
+    uint32_t n_from, first;
+    bool transposed, used_only;
+} LowerDealt;
+
+/* for (Deal d = deal_open(l, at, type, dealt); deal_next(&d);) deal_put(&d, value); deal_close(&d):
  * the value may be computed before d.at, of d.element. Where nobody knows who holds what, the
- * elements go by way of the staging, from element `first` on. */
+ * elements go by way of the staging, as many at once as there is memory for. */
 typedef struct LowerDeal {
     Lower *l;
     SpvInst *inst, *at; /* at: in the body, where the invocation has such an element */
     const SpvType *type;
-    uint32_t first;
-    bool known;
-    SpvId one; /* the element's variable, where some have none */
+    LowerDealt what;
+    LowerWindow window;
+    bool known;      /* of all of them: nothing is staged */
+    SpvId one;       /* the element's variable, where some have none */
+    SpvId out;       /* the result's, where it alone is known */
+    SpvId *parts;    /* its tiles */
+    VEC(SpvId) held; /* what is known of the others, and the variables it is in, by turns */
     LowerEach each;
     LowerElement element;
 } LowerDeal;
 bool deal_is_known(const Lower *l, const SpvType *matrix);
-LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, uint32_t first);
+LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, const LowerDealt *what);
 bool deal_next(LowerDeal *d);
-/* The same element of a matrix of that shape, which is staged from `first` on where it must be. */
-SpvId deal_get(LowerDeal *d, SpvId matrix, uint32_t first);
+/* The same element of the k-th that it is made from. */
+SpvId deal_get(LowerDeal *d, uint32_t k);
 void deal_put(LowerDeal *d, SpvId value);
 SpvId deal_close(LowerDeal *d);
 /* A number between component types, as conversions of matrices do it. */
@@ -261,6 +310,7 @@ void lower_workgroup_close(Lower *l);
 void lower_qcom(Lower *l);
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);
+void lower_reduce(Lower *l, SpvInst *i);
 /* A reduction by shuffles, where it is known who holds what. False: it is not done so. */
 bool lower_reduce_tiles(Lower *l, SpvInst *i);
 /* Tensor layouts and views become arrays of words, loads and stores by them element by element. */

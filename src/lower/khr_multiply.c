@@ -88,10 +88,23 @@ static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
     return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
 }
 
-/* The largest part of K that leaves half of the memory to others, and its own to the kernel. */
+/* What is staged of other types, and the kernel's own. */
+static uint64_t taken_by_others(const Lower *l, const Multiply *x)
+{
+    uint64_t bytes = l->own_memory;
+    for (uint32_t k = 0; k < l->staging.len; k++) {
+        const LowerStaging *s = &l->staging.data[k];
+        if (s->scope != x->d->scope ||
+            (s->element != x->a->element->id && s->element != x->b->element->id))
+            bytes += spv_type(l->m, s->element)->size * s->rows * s->count;
+    }
+    return bytes;
+}
+
+/* The largest part of K that takes no more than half of the memory, and what others leave. */
 static void choose_slab(const Lower *l, Multiply *x)
 {
-    uint64_t all = l->profile->workgroup_memory, rest = all - MIN(all, l->own_memory);
+    uint64_t all = l->profile->workgroup_memory, rest = all - MIN(all, taken_by_others(l, x));
     for (uint32_t parts = 1; parts <= x->depth; parts++) {
         x->slab = x->depth / parts;
         if (x->depth % parts == 0 && bytes_of(l, x, x->slab) <= MIN(all / 2, rest))

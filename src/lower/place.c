@@ -167,16 +167,15 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
 
 /* Rows and columns by sums where a row is as many lanes as there are, or several are, or one is so
  * many times as long; else by a division. */
-LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e)
 {
-    uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
-    if (tile_of(l, matrix))
-        return tiled_element(l, at, matrix, e);
-    SpvId lane = place_lane(l, at, matrix->scope), held = build_const(l, lanes);
+    uint32_t lanes = place_lanes(l, scope), cols = size[1];
+    bool even = size[0] * cols % lanes == 0;
+    SpvId lane = place_lane(l, at, scope), held = build_const(l, lanes);
     LowerElement x = { .number = build_add(l, at, build_mul(l, at, e, held), lane) };
-    if (!place_is_even(l, matrix))
-        x.number = build_min(l, at, x.number, matrix->rows * cols - 1);
-    if (place_is_even(l, matrix) && lanes % cols == 0) {
+    if (!even)
+        x.number = build_min(l, at, x.number, size[0] * cols - 1);
+    if (even && lanes % cols == 0) {
         SpvId lines = build_mul(l, at, e, build_const(l, lanes / cols));
         x.row = build_add(l, at, lines, build_div(l, at, lane, cols));
         x.column = build_mod(l, at, lane, cols);
@@ -191,14 +190,23 @@ LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e
     return x;
 }
 
-SpvId place_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
+LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
-    SpvId lanes = build_const(l, place_lanes(l, matrix->scope));
-    SpvId number = build_add(l, at, build_mul(l, at, e, lanes), place_lane(l, at, matrix->scope));
-    return build_less(l, at, number, build_const(l, matrix->rows * matrix->cols));
+    const uint32_t size[2] = { matrix->rows, matrix->cols };
+    return tile_of(l, matrix) ? tiled_element(l, at, matrix, e)
+                              : place_dealt(l, at, matrix->scope, size, e);
+}
+
+SpvId place_holds(Lower *l, SpvInst *at, uint32_t scope, uint32_t size, SpvId e)
+{
+    SpvId lanes = build_const(l, place_lanes(l, scope));
+    SpvId number = build_add(l, at, build_mul(l, at, e, lanes), place_lane(l, at, scope));
+    return build_less(l, at, number, build_const(l, size));
 }
 
 SpvInst *place_if_holds(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
-    return place_is_even(l, matrix) ? at : build_if(l, at, place_holds(l, at, matrix, e));
+    uint32_t size = matrix->rows * matrix->cols;
+    return place_is_even(l, matrix) ? at
+                                    : build_if(l, at, place_holds(l, at, matrix->scope, size, e));
 }

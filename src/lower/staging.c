@@ -7,7 +7,7 @@
 #include "lower/internal.h"
 
 /* Until all have asked: a length that no other array has, which must not be shared with it. */
-enum { LENGTH_OPEN = 0x7fff0000 };
+enum { LENGTH_OPEN = 0x7fff0000, ALIGNMENT = 16 };
 
 static LowerStaging *find(Lower *l, SpvId element, uint32_t scope)
 {
@@ -31,7 +31,9 @@ LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count
         s = &vec_last(&l->staging);
         lower_uses(l, spv_type(l->m, element));
     }
-    s->count = MAX(s->count, count);
+    /* matrices begin at multiples of 16 bytes, in every subgroup's row */
+    uint32_t size = (uint32_t)spv_type(l->m, element)->size, line = MAX(ALIGNMENT / size, 1);
+    s->count = MAX(s->count, (count + line - 1) / line * line);
     return s;
 }
 
@@ -64,15 +66,21 @@ void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId val
     build(l, at, SpvOpStore, 0, x, n);
 }
 
+void staging_put_lines(Lower *l, SpvInst *at, SpvId matrix, const LowerLines *lines)
+{
+    const SpvType *t = spv_type_of(l->m, matrix);
+    uint32_t x[5] = { staging_pointer(l, at, t->element->id, lines->scope, lines->first), matrix,
+                      build_const(l, lines->by_column), build_const(l, lines->stride) };
+    uint32_t n = 4 + memory_operands(l, x + 4);
+    build(l, at, SpvOpCooperativeMatrixStoreKHR, 0, x, n);
+}
+
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first)
 {
     const SpvType *t = spv_type_of(l->m, matrix);
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
-    SpvId p = staging_pointer(l, at, t->element->id, t->scope, build_const(l, first));
-    uint32_t x[5] = { p, matrix, build_const(l, SpvCooperativeMatrixLayoutRowMajorKHR),
-                      build_const(l, t->cols) };
-    uint32_t n = 4 + memory_operands(l, x + 4);
-    build(l, at, SpvOpCooperativeMatrixStoreKHR, 0, x, n);
+    LowerLines x = { t->scope, build_const(l, first), false, t->cols };
+    staging_put_lines(l, at, matrix, &x);
 }
 
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first)
@@ -97,7 +105,10 @@ static uint64_t bytes_of(Lower *l, SpvId element, uint64_t rows, uint64_t count)
 
 bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count)
 {
-    uint64_t bytes = l->own_memory;
+    /* windows of matrices (window.c) are to come */
+    uint64_t memory = l->profile->workgroup_memory, bytes = l->own_memory;
+    if (l->profile->ownership == PROFILE_OPAQUE)
+        memory -= memory / 4;
     const LowerStaging *own = find(l, element, scope);
     for (uint32_t k = 0; k < l->staging.len; k++) {
         const LowerStaging *s = &l->staging.data[k];
@@ -105,7 +116,7 @@ bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count)
     }
     if (!own)
         bytes += bytes_of(l, element, scope == SpvScopeWorkgroup ? 1 : l->subgroups, count);
-    return bytes <= l->profile->workgroup_memory;
+    return bytes <= memory;
 }
 
 uint64_t staging_taken(const Lower *l)

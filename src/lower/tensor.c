@@ -234,18 +234,14 @@ static LowerTensorPlace place_of(Lower *l, SpvInst *at, const LowerTensorAccess 
 static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
 {
     const SpvType *t = a->matrix;
-    bool clips = a->view != 0;
-    if (clips && !deal_is_known(l, t)) {
-        staging_put_matrix(l, i, a->object, 0);
-        place_barrier(l, i, t->scope);
-    }
+    LowerDealt dealt = { .from = &a->object, .n_from = a->view != 0 }; /* which may clip */
     SpvId outside = clamp_value(l, i, a);
-    LowerDeal d = deal_open(l, i, t, clips ? t->rows * t->cols : 0);
+    LowerDeal d = deal_open(l, i, t, &dealt);
     while (deal_next(&d)) {
         LowerTensorPlace p = place_of(l, d.at, a, &d.element);
         SpvId other = outside;
         if (p.clipped)
-            other = build_select(l, d.at, p.clipped, deal_get(&d, a->object, 0), outside);
+            other = build_select(l, d.at, p.clipped, deal_get(&d, 0), outside);
         deal_put(&d, lower_tensor_value(l, d.at, a, &p, other));
     }
     lower_note(l, a->inst, a->decode ? "calls and numbers" : "loads of elements");
@@ -280,20 +276,14 @@ static void load_tensor(Lower *l, LowerTensorAccess *a)
 static void store_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
 {
     const SpvType *t = a->matrix;
-    bool known = deal_is_known(l, t);
-    if (!known) {
-        staging_put_matrix(l, i, a->object, 0);
-        place_barrier(l, i, t->scope);
-    }
-    LowerDeal d = deal_open(l, i, t, 0);
+    LowerDealt dealt = { .from = &a->object, .n_from = 1, .used_only = true };
+    LowerDeal d = deal_open(l, i, t, &dealt);
     while (deal_next(&d)) {
-        SpvId value = deal_get(&d, a->object, 0);
+        SpvId value = deal_get(&d, 0);
         LowerTensorPlace p = place_of(l, d.at, a, &d.element);
         SpvInst *at = p.inside ? build_if(l, d.at, p.inside) : d.at;
         address_store(l, at, &a->address, build_const(l, 0), p.index, value);
     }
-    if (!known)
-        place_barrier(l, i, t->scope);
     lower_note(l, a->inst, "stores of elements");
 }
 

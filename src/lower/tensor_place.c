@@ -105,16 +105,16 @@ static SpvId is_inside(Lower *l, SpvInst *at, SpvId c, SpvId size)
 
 /* Along each dimension from where the slice begins. Where two of them are the matrix' rows and
  * columns, what goes through a number and back would be the same. */
-static void find_span(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId row, SpvId column,
+static void find_span(Lower *l, SpvInst *at, const LowerTensorAccess *a, const SpvId where[2],
                       LowerTensorPlace *p, SpvId *span)
 {
     uint32_t along[2], dims = a->of_layout.dims;
     if (lower_tensor_dimensions(l, a, lower_part(l, a->matrix), along)) {
         for (uint32_t k = 0; k < dims; k++)
-            span[k] = k == along[0] ? row : k == along[1] ? column : build_const(l, 0);
+            span[k] = k == along[0] ? where[0] : k == along[1] ? where[1] : build_const(l, 0);
         return;
     }
-    SpvId index = from_matrix(l, at, a, row, column, &p->clipped);
+    SpvId index = from_matrix(l, at, a, where[0], where[1], &p->clipped);
     if (a->view)
         index = through_view(l, at, a, index);
     for (uint32_t k = dims; k-- > 0;)
@@ -147,7 +147,7 @@ LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAcce
 {
     LowerTensorPlace p = { 0 };
     SpvId span[TENSOR_MAX_DIMENSIONS];
-    find_span(l, at, a, row, column, &p, span);
+    find_span(l, at, a, (SpvId[]){ row, column }, &p, span);
     through_layout(l, at, a, span, &p);
     if (p.clipped)
         p.inside = both(l, at, SpvOpLogicalAnd, p.inside,

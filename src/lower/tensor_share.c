@@ -105,8 +105,8 @@ static void decode_at_edge(const Share *s, SpvInst *at, SpvId line, SpvId first)
     }
 }
 
-/* Runs begin where a multiple of their size does in a block, as slices mostly see to, and are inside
- * where their ends are. */
+/* Runs begin where a multiple of their size does in a block, as slices mostly see to, and are
+ * inside where their ends are. */
 static void decode_run(const Share *s, SpvInst *at, SpvId number)
 {
     Lower *l = s->l;
