@@ -677,9 +677,11 @@ typedef struct HeddleStats {
     uint64_t bytes_moved;           /* between layouts, in registers or private memory */
 } HeddleStats;
 
-/* How a subgroup reaches buffers and workgroup memory, but for matrices: by one access for all of
- * it, by a vector whose lanes lie side by side, by such a one of which some lanes are masked out,
- * or lane by lane. */
+/* How a subgroup reaches buffers, push constants and workgroup memory, but for matrices: by one
+ * access for all of it, by a vector whose lanes lie side by side, by such a one of which some lanes
+ * are masked out, or lane by lane. HEDDLE_DEVICE_CPU counts what its code does, which was made
+ * without the addresses; HEDDLE_DEVICE_REFERENCE what these turn out to be, each load, store or
+ * atomic of the module once. */
 typedef enum HeddleAccess {
     HEDDLE_ACCESS_SCALAR,
     HEDDLE_ACCESS_VECTOR,
@@ -696,8 +698,8 @@ typedef struct HeddleReport {
     /* operands of multiply-adds that were packed for several workgroups; uses of one again */
     uint64_t panels_packed, panels_shared;
     uint64_t bytes_copied;          /* between the program's memory and the device's */
-    /* by HeddleAccess, of HEDDLE_DEVICE_CPU's kernels with HeddleKernelOptions.stats: how many
-     * accesses, and bytes of the lanes that took part */
+    /* by HeddleAccess, of kernels with HeddleKernelOptions.stats: how many accesses, and bytes of
+     * the lanes that took part */
     bool counts_accesses;           /* whether the device does */
     uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
 } HeddleReport;

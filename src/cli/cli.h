@@ -174,10 +174,14 @@ void json_count(CliJson *j, const char *key, uint64_t n);
 void json_bool(CliJson *j, const char *key, bool b);
 void json_sizes(CliJson *j, const char *key, const uint32_t *n, uint32_t count);
 void json_texts(CliJson *j, const char *key, const char *const *s, uint32_t count);
-/* "stats": null where a device of that kind does not count. */
-void json_report(CliJson *j, const HeddleReport *report, HeddleDeviceKind kind);
 /* The result and what was said, and the end of the object. */
 void json_end(CliJson *j, HeddleResult result, const HeddleLog *log);
+
+/* ---- stats.c --------------------------------------------------------------------------------- */
+
+/* What a device of that kind does not count is a dash; in "stats" null. */
+void stats_print(const HeddleReport *report, HeddleDeviceKind kind, const HeddleKernelInfo *info);
+void json_report(CliJson *j, const HeddleReport *report, HeddleDeviceKind kind);
 
 /* ---- annotate.c ------------------------------------------------------------------------------ */
 

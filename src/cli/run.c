@@ -459,76 +459,16 @@ static void print_run(const CommandRun *r, const HeddleReport *report)
     table_print(&t);
 }
 
-/* What the device does not count is not 0. Returns how many rows there are. */
-static size_t access_rows(CliTable *t, const HeddleReport *report)
-{
-    static const char *const kinds[HEDDLE_N_ACCESSES] = {
-        [HEDDLE_ACCESS_SCALAR] = "scalar accesses",
-        [HEDDLE_ACCESS_VECTOR] = "vector accesses",
-        [HEDDLE_ACCESS_MASKED] = "masked accesses",
-        [HEDDLE_ACCESS_GATHER] = "gathers and scatters",
-    };
-    size_t n = 0;
-    for (int k = 0; k < HEDDLE_N_ACCESSES; k++) {
-        CliCells c = { 0 };
-        if (!report->counts_accesses)
-            table_row(t, kinds[k], "–");
-        else if (report->accesses[k])
-            table_row(t, cell(&c, "%s, bytes", kinds[k]),
-                      cell(&c, "%llu, %llu", (unsigned long long)report->accesses[k],
-                           (unsigned long long)report->access_bytes[k]));
-        n += !report->counts_accesses || report->accesses[k];
-    }
-    return n;
-}
-
-/* Operations that a kernel does not perform get no line, but it is worth showing that no bytes of
- * matrices were moved. */
 static void print_stats(const CommandRun *r, const HeddleReport *report)
 {
-    const HeddleStats *s = &report->stats;
-    const HeddleKernelInfo *info = heddle_kernel_info(r->kernel);
-    const struct {
-        const char *name;
-        uint64_t value, of;
-    } rows[] = { { "matrix loads", s->matrix_loads, 0 },
-                 { "matrix stores", s->matrix_stores, 0 },
-                 { "multiply-adds", s->muladds, 0 },
-                 { "operations in them", s->flops, 0 },
-                 { "conversions", s->conversions, 0 },
-                 { "barriers", s->barriers, 0 },
-                 { "yields", s->yields, 0 },
-                 { "bytes loaded", s->bytes_loaded, 0 },
-                 { "bytes stored", s->bytes_stored, 0 },
-                 { "bytes moved", s->bytes_moved, s->matrix_loads | s->conversions },
-                 { "panels packed", report->panels_packed, 0 },
-                 { "panels shared", report->panels_shared, 0 },
-                 { "bytes copied to and from the GPU", report->bytes_copied, 0 },
-                 { "registers of an invocation", info->registers, 0 },
-                 { "its private memory, bytes", info->private_size, info->registers },
-                 { "workgroup memory, bytes", info->registers ? info->shared_size : 0, 0 },
-                 { "workgroups that a multiprocessor holds", info->resident_groups, 0 } };
-    CliTable t = { .columns = 2, .align = "lr" };
-    CliCells c = { 0 };
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].value && !rows[i].of)
-            continue;
-        table_row(&t, rows[i].name, cell(&c, "%llu", (unsigned long long)rows[i].value));
-        n++;
-    }
-    printf("\n");
-    n += access_rows(&t, report);
-    if (heddle_device_info(r->device)->kind == HEDDLE_DEVICE_VULKAN) {
+    HeddleDeviceKind kind = heddle_device_info(r->device)->kind;
+    stats_print(report, kind, heddle_kernel_info(r->kernel));
+    if (kind == HEDDLE_DEVICE_VULKAN) {
         uint32_t count;
         const HeddleLowering *lowered = heddle_kernel_lowerings(r->kernel, &count);
-        print_lowerings(r->options, lowered, count);
-        return;
+        if (count)
+            print_lowerings(r->options, lowered, count);
     }
-    if (!n)
-        printf("nothing to count: no accesses, no matrices, no barriers\n");
-    else
-        table_print(&t);
     uint32_t before, after;
     heddle_module_matrix_loads(r->module, &before, &after);
     if (before && r->options->rotate_loads)

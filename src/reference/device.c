@@ -262,6 +262,10 @@ static void add_counts(uint64_t *stats, const RefCounts *c)
     stats[DEVICE_STAT_BARRIERS] += c->barriers;
     stats[DEVICE_STAT_BYTES_LOADED] += c->bytes_loaded;
     stats[DEVICE_STAT_BYTES_STORED] += c->bytes_stored;
+    for (int k = 0; k < HEDDLE_N_ACCESSES; k++) {
+        stats[DEVICE_STAT_ACCESSES + k] += c->accesses[k];
+        stats[DEVICE_STAT_ACCESS_BYTES + k] += c->access_bytes[k];
+    }
 }
 
 static HeddleResult interpret(DeviceBase *device, DeviceDispatch *x, Arena *scratch, DiagSink *sink)

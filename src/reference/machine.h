@@ -481,8 +481,9 @@ struct RMachine {
     RInv *ahead;    /* has run for long without looking at others, or NULL */
     REpochs epochs; /* the workgroup's */
     struct RRaces *race;
-    bool by_matrix; /* the access is part of a matrix load or store */
-    void *scratch;  /* of matrix operations */
+    struct RAccesses *accesses; /* NULL: they are not counted */
+    bool by_matrix;             /* the access is part of a matrix load or store */
+    void *scratch;              /* of matrix operations */
     size_t scratch_size;
     uint64_t rng, instructions;
     RefCounts counts;
@@ -596,6 +597,12 @@ void finite_prepare(RMachine *m, RInst *i); /* behind controls_prepare */
 /* ---- count.c --------------------------------------------------------------------------------- */
 
 void count_prepare(RMachine *m, RInst *i); /* behind finite_prepare */
+
+/* ---- accesses.c ------------------------------------------------------------------------------ */
+
+void accesses_begin(RMachine *m); /* where RefDispatch.count says so */
+void accesses_note(RMachine *m, const RInv *v, const RInst *i, const RRequest *r);
+void accesses_end_group(RMachine *m);
 
 /* group.c: the one of a subgroup's that is there, or NULL */
 RInv *group_neighbour(const RInst *i, RInv **set, uint32_t n, uint32_t lane);

@@ -95,6 +95,8 @@ static bool shared_access(RMachine *m, RInv *v, const RInst *i, const RRequest *
     out->object = o;
     v->looked |= o->writable && r->kind != ACCESS_WRITE;
     m->changes += r->kind == ACCESS_WRITE;
+    if (m->accesses && !m->by_matrix)
+        accesses_note(m, v, i, r);
     if (o->shared && checking(m, REF_RACE))
         race_access(m, v, i, &(RTouched){ o, at, r->size, r->kind });
     return true;

@@ -17,6 +17,7 @@
 #define HEDDLE_REFERENCE_H
 
 #include "base/image.h"
+#include "heddle/heddle.h"
 #include "spirv/spirv.h"
 
 /* Element `element` of the descriptor array at (set, binding); 0 where it is no array. A buffer, or
@@ -132,10 +133,11 @@ typedef struct RefFinding {
     const char *message;
 } RefFinding;
 
-/* Operations on matrices, and barriers of workgroups: of a subgroup once. */
+/* Operations on matrices, barriers of workgroups, and other accesses: of a subgroup once. */
 typedef struct RefCounts {
     uint64_t matrix_loads, matrix_stores, muladds, flops, conversions, barriers, bytes_loaded,
         bytes_stored;
+    uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
 } RefCounts;
 
 typedef struct RefResult {

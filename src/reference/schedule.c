@@ -420,6 +420,7 @@ bool run_groups(RMachine *m)
     uint64_t budget = m->d->budget ? m->d->budget : REF_BUDGET;
     uint64_t total = (uint64_t)m->d->groups[0] * m->d->groups[1] * m->d->groups[2];
     make_invocations(m, entry);
+    accesses_begin(m);
     for (uint32_t z = 0; z < m->d->groups[2] && !m->stop; z++)
         for (uint32_t y = 0; y < m->d->groups[1] && !m->stop; y++)
             for (uint32_t x = 0; x < m->d->groups[0] && !m->stop; x++) {
@@ -427,6 +428,7 @@ bool run_groups(RMachine *m)
                 m->group[1] = m->d->base_group[1] + y;
                 m->group[2] = m->d->base_group[2] + z;
                 run_group(m, entry, set, budget);
+                accesses_end_group(m);
                 m->group_number++;
                 if (m->d->progress)
                     m->d->progress(m->d->progress_user, m->group_number, total);

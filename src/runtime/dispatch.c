@@ -340,7 +340,8 @@ HeddleResult run_report(RuntimeRun *r, HeddleResult result, HeddleReport *report
                          .panels_packed = x->stats[DEVICE_STAT_PANELS_PACKED],
                          .panels_shared = x->stats[DEVICE_STAT_PANELS_SHARED],
                          .bytes_copied = x->stats[DEVICE_STAT_BYTES_COPIED] };
-    all.counts_accesses = r->kernel->device->info.kind == HEDDLE_DEVICE_CPU;
+    all.counts_accesses = r->kernel->device->info.kind == HEDDLE_DEVICE_CPU ||
+                          r->kernel->device->info.kind == HEDDLE_DEVICE_REFERENCE;
     memcpy(all.accesses, x->stats + DEVICE_STAT_ACCESSES, sizeof all.accesses);
     memcpy(all.access_bytes, x->stats + DEVICE_STAT_ACCESS_BYTES, sizeof all.access_bytes);
     if (result)

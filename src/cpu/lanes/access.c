@@ -235,8 +235,7 @@ static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigne
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
-static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
+void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
 {
     bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
     if (own || p->at.rule == LAYOUT_LANES)
@@ -248,7 +247,7 @@ static void count_access(Emit *e, const EmitPointer *p, HeddleAccess kind, LV ma
 /* One of all lanes, or of those in the mask. */
 static void count_side_by_side(Emit *e, const EmitPointer *p, LV mask, uint64_t bytes)
 {
-    count_access(e, p, mask ? HEDDLE_ACCESS_MASKED : HEDDLE_ACCESS_VECTOR, mask,
+    access_count(e, p, mask ? HEDDLE_ACCESS_MASKED : HEDDLE_ACCESS_VECTOR, mask,
                  mask ? bytes : bytes * e->W);
 }
 
@@ -325,7 +324,7 @@ static LV load_same(Emit *e, const EmitPointer *p, const LanesPart *part)
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
-    count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
+    access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
     return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
 }
 
@@ -336,7 +335,7 @@ static void store_same(Emit *e, const EmitPointer *p, const LanesPart *part, LV 
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
         address = LLVMBuildSelect(e->b, inside, address, variables_dropped(e), "");
-    count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
+    access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
     plain_store(e, p, emit_uniform(e, v), address, alignment(e, p, part->type));
 }
 
@@ -531,7 +530,7 @@ static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *pa
     uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
     LV *piece = NEW_ARRAY(e->arena, LV, n);
     for (uint32_t k = 0; k < n; k++) {
-        count_access(e, p, HEDDLE_ACCESS_SCALAR, NULL, emit_scalar_bytes(e, part->type));
+        access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, emit_scalar_bytes(e, part->type));
         LV address = address_group(e, p, part->byte, k);
         LV one = plain_load(e, p, memory_type(e, part->type), address, align);
         piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
@@ -544,7 +543,7 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
     LT lanes = emit_lanes_type(e, memory_type(e, part->type));
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
+    access_count(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
     remark_gather(e, p, size, false);
     return lanes_masked_load(e, lanes, address_of_part(e, p, part->byte, size),
                              alignment(e, p, part->type), mask ? mask : lanes_mask(e));
@@ -554,7 +553,7 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
     LV mask = access_mask(e, p, part->byte, size);
-    count_access(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
+    access_count(e, p, HEDDLE_ACCESS_GATHER, mask, mask ? size : (uint64_t)size * e->W);
     remark_gather(e, p, size, true);
     lanes_masked_store(e, v, address_of_part(e, p, part->byte, size), alignment(e, p, part->type),
                        mask ? mask : lanes_mask(e));

@@ -203,6 +203,7 @@ static LV lane_by_lane(Emit *e, const Atomic *a)
     emit_remark(e, REMARK_ATOMIC,
                 emit_is_lanes(a->address) ? "their addresses may differ"
                                           : "the operation cannot be combined first");
+    access_count(e, a->p, HEDDLE_ACCESS_GATHER, a->mask ? a->mask : lanes_mask(e), a->size);
     LT lanes = emit_lanes_type(e, a->type);
     Spilled s = { spill(e, a->address), spill(e, a->value), spill(e, a->comparator),
                   emit_alloca(e, lanes, "old") };
@@ -237,16 +238,15 @@ static LV all_at_once(Emit *e, const Atomic *a, const Row *row)
 static LV do_atomic(Emit *e, const Atomic *a)
 {
     const Row *row = row_of(a->i->op);
-    if (emit_is_lanes(a->address))
-        return lane_by_lane(e, a);
-    if (a->i->op == SpvOpAtomicLoad)
-        return one(e, a, a->address, NULL, NULL);
     bool store = a->i->op == SpvOpAtomicStore || a->i->op == SpvOpAtomicFlagClear;
-    if (store && !emit_is_lanes(a->value)) {
-        one(e, a, a->address, a->value, NULL);
-        return NULL;
-    }
-    return row && row->how >= 0 ? all_at_once(e, a, row) : lane_by_lane(e, a);
+    bool once = a->i->op == SpvOpAtomicLoad || (store && !emit_is_lanes(a->value));
+    bool combined = row && row->how >= 0;
+    if (emit_is_lanes(a->address) || (!once && !combined))
+        return lane_by_lane(e, a);
+    access_count(e, a->p, HEDDLE_ACCESS_SCALAR, NULL, a->size);
+    if (once)
+        return one(e, a, a->address, store ? a->value : NULL, NULL);
+    return all_at_once(e, a, row);
 }
 
 static LV guarded(Emit *e, Atomic *a)

@@ -89,16 +89,27 @@ static void copy(Emit *e, const Side *to, const Side *from, LV size)
     clear(e, to, last, w.last);
 }
 
+static void count(Emit *e, const EmitPointer *p, SpvId size, bool lanes)
+{
+    uint64_t bytes = 0; /* where they are not known, the access still counts */
+    spv_constant(e->module, size, &bytes);
+    access_count(e, p, lanes ? HEDDLE_ACCESS_GATHER : HEDDLE_ACCESS_SCALAR,
+                 lanes ? lanes_mask(e) : NULL, bytes);
+}
+
 void copy_sized(Emit *e, const SpvInst *i)
 {
     const EmitPointer *written = emit_pointer(e, spv_operand(i, 0));
-    Side to = side_of(e, written), from = side_of(e, emit_pointer(e, spv_operand(i, 1)));
+    const EmitPointer *read = emit_pointer(e, spv_operand(i, 1));
+    Side to = side_of(e, written), from = side_of(e, read);
     LV size = emit_leaf(e, spv_operand(i, 2), 0);
     emit_before_write(e, written);
     LV parts[] = { to.address, from.address, size };
     bool lanes = false;
     for (uint32_t k = 0; k < COUNT_OF(parts); k++)
         lanes |= emit_is_lanes(parts[k]);
+    count(e, read, spv_operand(i, 2), lanes);
+    count(e, written, spv_operand(i, 2), lanes);
     if (!lanes) {
         copy(e, &to, &from, size);
         return;

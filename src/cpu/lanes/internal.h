@@ -67,6 +67,8 @@ void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64
 
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
 /* n vectors of equal length one behind the other; n is a power of two, and v is overwritten. */
+/* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
+void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes);
 LV access_concatenate(Emit *e, LV *v, uint32_t n);
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
