@@ -3,7 +3,7 @@
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
  *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b,
- *                                          ptr panel, i1 packed)
+ *                                          ptr panel, i1 packed, ptr to, i1 fresh)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
  * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
@@ -36,7 +36,8 @@ const char *gemm_engine_name(Gemm *g, const GemmShape *s)
 static LLVMTypeRef function_type(LLVMContextRef cx)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
-                i1 = LLVMInt1TypeInContext(cx), args[] = { ptr, ptr, i1, i64, i64, ptr, i1 };
+                i1 = LLVMInt1TypeInContext(cx),
+                args[] = { ptr, ptr, i1, i64, i64, ptr, i1, ptr, i1 };
     return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, COUNT_OF(args), false);
 }
 
@@ -51,7 +52,7 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
 static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
 {
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s",
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s%s",
              comp_name((IrComp)s->a), comp_name((IrComp)s->b), comp_name((IrComp)s->c), s->M, s->N,
              s->K, s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
              s->c_col ? "_ct" : "",
@@ -60,7 +61,8 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
                              : "",
              s->prefetch_a || s->prefetch_b ? "_ahead"
              : s->even                      ? "_even"
-                                            : "");
+                                            : "",
+             s->moves ? "_moves" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");
@@ -85,6 +87,8 @@ static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
                   .scratch = LLVMGetParam(fn, 1),
                   .panel = LLVMGetParam(fn, 5),
                   .packed = LLVMGetParam(fn, 6),
+                  .to = LLVMGetParam(fn, 7),
+                  .fresh = LLVMGetParam(fn, 8),
                   .cold = LLVMGetParam(fn, 2),
                   .ahead_a = p->transposed ? ahead_b : ahead_a,
                   .ahead_b = p->transposed ? ahead_a : ahead_b };
@@ -168,7 +172,7 @@ static void append_views(Table *t, const GemmView *v, uint32_t rows, uint32_t co
     }
 }
 
-static void fill_table(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 {
     const GemmShape *s = &c->shape;
     Table t = { b, LLVMInt64TypeInContext(g->cx), c->table, 0 };
@@ -182,20 +186,31 @@ static void fill_table(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     append_views(&t, c->c, s->rows, s->cols, swapped);
 }
 
+void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums)
+{
+    Table t = { b, LLVMInt64TypeInContext(g->cx), c->to, 0 };
+    append_views(&t, sums, c->shape.rows, c->shape.cols, c->shape.c_col);
+}
+
+/* Where a part of a call's table begins: the table is the normalised shape's. */
+static LLVMValueRef part_of(Gemm *g, LLVMBuilderRef b, const GemmCall *c, GemmPart part)
+{
+    GemmShape s = c->shape;
+    if (s.c_col) {
+        s.rows = c->shape.cols;
+        s.cols = c->shape.rows;
+    }
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(g->cx);
+    return ir_at_inbounds(b, c->table, LLVMConstInt(i64, gemm_part_offset(&s, part), false));
+}
+
 /* CpuEnv.panel, which knows an operand by its part of the table. */
 static LLVMValueRef find_panel(Gemm *g, LLVMBuilderRef b, const GemmCall *c, uint32_t kind)
 {
     const GemmShape *s = &c->shape;
     LLVMTypeRef ptr = LLVMPointerTypeInContext(g->cx, 0), i32 = LLVMInt32TypeInContext(g->cx),
                 types[] = { ptr, ptr, i32, i32, ptr };
-    GemmShape as_called = *s;
-    if (s->c_col) { /* the table is the normalised shape's */
-        as_called.rows = s->cols;
-        as_called.cols = s->rows;
-    }
-    uint32_t before = gemm_part_offset(&as_called, PART_B);
-    LLVMValueRef first = LLVMConstInt(LLVMInt64TypeInContext(g->cx), before, false);
-    LLVMValueRef args[] = { c->env, ir_at_inbounds(b, c->table, first),
+    LLVMValueRef args[] = { c->env, part_of(g, b, c, PART_B),
                             LLVMConstInt(i32, gemm_panel_entries(s), false),
                             LLVMConstInt(i32, kind, false), c->scratch };
     return LLVMBuildCall2(b, LLVMFunctionType(ptr, types, COUNT_OF(types), false), c->panel, args,
@@ -211,16 +226,21 @@ static LLVMValueRef is_packed(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 
 void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 {
+    gemm_fill(g, b, c);
+    gemm_run(g, b, c);
+}
+
+void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+{
     LLVMValueRef none = LLVMConstInt(LLVMInt64TypeInContext(g->cx), 0, false);
     const GemmShape *s = &c->shape;
     GemmShape here = *s;
     here.prefetch_a = here.prefetch_b = false;
     uint32_t number = kernel_for(g, &here);
     LLVMValueRef fn = g->kernels.data[number].fn, panel = c->scratch;
-    LLVMValueRef packed = LLVMConstInt(LLVMInt1TypeInContext(g->cx), 0, false);
+    LLVMValueRef packed = LLVMConstInt(LLVMInt1TypeInContext(g->cx), 0, false), no = packed;
     if (s->prefetch_a || s->prefetch_b)
         fn = LLVMBuildSelect(b, c->prefetch, function_of(g, s), fn, "");
-    fill_table(g, b, c);
     if (c->panel) {
         panel = find_panel(g, b, c, number);
         packed = is_packed(g, b, c);
@@ -231,6 +251,8 @@ void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
                             c->ahead_a ? c->ahead_a : none,
                             c->ahead_b ? c->ahead_b : none,
                             panel,
-                            packed };
+                            packed,
+                            c->to ? c->to : part_of(g, b, c, PART_C),
+                            c->fresh ? c->fresh : no };
     LLVMBuildCall2(b, function_type(g->cx), fn, args, COUNT_OF(args), "");
 }

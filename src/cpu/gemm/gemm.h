@@ -35,6 +35,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool c_other_sign; /* saturating: one of C and the result is signed */
     bool denormals;    /* float: the sums' are to be kept */
     bool even;         /* each row's and each column's steps lie at one distance */
+    bool moves;        /* C may count as zeros, and the sums go elsewhere: GemmCall.to, fresh */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
@@ -65,9 +66,17 @@ typedef struct GemmCall {
     /* Where the packed operand may be shared: a CpuPanelFn, its first argument, and the address of
      * the i32 that it leaves there; else NULL. */
     LLVMValueRef panel, env, packed;
+    /* With shape.moves: the sums' places, as gemm_fill_sums wrote them (NULL: where C lies); i1: C
+     * counts as zeros, whatever lies there. */
+    LLVMValueRef to, fresh;
 } GemmCall;
 
-/* Emits at the builder's position. */
+/* All emit at the builder's position. A call is made of two parts, which may be apart: the table is
+ * filled, which takes all views; the kernel runs, which takes none. */
 void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
+void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
+void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
+/* Fills in GemmCall.to, of rows x cols entries of 16 bytes. */
+void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums);
 
 #endif

@@ -120,6 +120,7 @@ struct GemmGen {
     LLVMValueRef packed;           /* i1: they are there */
     LLVMValueRef cold;             /* i1: A and B are likely in no near cache */
     LLVMValueRef ahead_a, ahead_b; /* i64: GemmCall's, of the normalised shape */
+    LLVMValueRef to, fresh;        /* GemmCall's */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
@@ -179,7 +180,8 @@ LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);
 GemmView gemm_table_at(GemmGen *g, GemmPart part, LLVMValueRef index);
 GemmView gemm_a_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef step);
 GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
-GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
+typedef GemmView GemmTilesOfC(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
+GemmTilesOfC gemm_c_tile, gemm_sums_tile; /* C; where the sums go */
 
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 

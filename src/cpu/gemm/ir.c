@@ -151,6 +151,17 @@ GemmView gemm_c_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
     return v;
 }
 
+GemmView gemm_sums_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
+{
+    if (!g->p->s.moves)
+        return gemm_c_tile(g, row, col);
+    LLVMValueRef index = add(g, mul(g, row, k64(g, g->p->s.cols)), col);
+    LLVMValueRef p = at(g, g->to, mul(g, index, k64(g, gemm_entry_bytes(&g->p->s, PART_C))));
+    GemmView v = { ir_load(g->b, g->ptr, p, 8), NULL, NULL };
+    v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
+    return v;
+}
+
 LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc)
 {
     int wide[MOST_LANES], mix[MOST_LANES];

@@ -11,9 +11,10 @@ typedef struct RegisterBlock {
     uint32_t rows, first, n; /* rows; vectors [first, first + n) */
 } RegisterBlock;
 
-static LLVMValueRef c_address(GemmGen *g, const RegisterBlock *k, uint32_t r, const GemmPiece *pc)
+static LLVMValueRef c_address(GemmGen *g, GemmTilesOfC *tiles, const RegisterBlock *k, uint32_t r,
+                              const GemmPiece *pc)
 {
-    GemmView t = gemm_c_tile(g, k->tile, gemm_piece_tile(g, pc));
+    GemmView t = tiles(g, k->tile, gemm_piece_tile(g, pc));
     LLVMValueRef row = mul(g, add(g, k->row, k64(g, r)), t.stride);
     return at(g, at(g, t.ptr, row), gemm_piece_column(g, pc, comp_bytes((IrComp)g->p->s.c)));
 }
@@ -29,7 +30,8 @@ static LLVMValueRef load_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint3
         if (!pc->width)
             continue;
         LLVMTypeRef type = LLVMVectorType(comp_type(g->cx, c), pc->width);
-        LLVMValueRef part = ir_load(g->b, type, c_address(g, k, r, pc), comp_bytes(c));
+        LLVMValueRef from = c_address(g, gemm_c_tile, k, r, pc);
+        LLVMValueRef part = ir_load(g->b, type, from, comp_bytes(c));
         out = gemm_place(g, out, part, pc);
     }
     return arith_convert(g->b, out, c, p->compute, ROUND_NEAREST, false);
@@ -43,20 +45,51 @@ static void store_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, 
     for (uint32_t i = 0; i < p->max_pieces; i++) {
         const GemmPiece *pc = &p->pieces[(k->first + v) * p->max_pieces + i];
         if (pc->width)
-            ir_store(g->b, gemm_extract(g, x, pc), c_address(g, k, r, pc), comp_bytes(c));
+            ir_store(g->b, gemm_extract(g, x, pc), c_address(g, gemm_sums_tile, k, r, pc),
+                     comp_bytes(c));
     }
 }
 
-/* What the sum starts from: C, or nothing when the saturating addition comes last. */
-static LLVMValueRef first_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v)
+/* C, which may count as zeros. */
+static void load_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
+{
+    LLVMBasicBlockRef from[2] = { LLVMGetInsertBlock(g->b) }, go = NULL;
+    LLVMValueRef zero = LLVMConstNull(g->sums);
+    uint32_t n = k->rows * k->n;
+    if (g->p->s.moves) {
+        LLVMBasicBlockRef load = LLVMAppendBasicBlockInContext(g->cx, g->fn, "load_c");
+        go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "have_c");
+        LLVMBuildCondBr(g->b, g->fresh, go, load);
+        LLVMPositionBuilderAtEnd(g->b, load);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = load_c(g, k, i / k->n, i % k->n);
+    if (!go)
+        return;
+    from[1] = LLVMGetInsertBlock(g->b);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef either[2] = { zero, acc[i] };
+        acc[i] = LLVMBuildPhi(g->b, g->sums, "");
+        LLVMAddIncoming(acc[i], either, from, 2);
+    }
+}
+
+/* What the sums start from: C, or nothing when the saturating addition comes last. */
+static void first_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
 {
     const GemmPlan *p = g->p;
-    LLVMValueRef x = p->s.saturate ? LLVMConstNull(g->sums) : load_c(g, k, r, v);
-    if (p->flip_a) {
-        LLVMValueRef sums = at(g, gemm_column_sums(g), gemm_vector_offset(g, k->first + v));
-        x = LLVMBuildAdd(g->b, x, ir_load(g->b, g->sums, sums, 4), "");
+    uint32_t n = k->rows * k->n;
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = LLVMConstNull(g->sums);
+    if (!p->s.saturate)
+        load_sums(g, k, acc);
+    for (uint32_t i = 0; p->flip_a && i < n; i++) {
+        LLVMValueRef offset = gemm_vector_offset(g, k->first + i % k->n);
+        LLVMValueRef sums = at(g, gemm_column_sums(g), offset);
+        acc[i] = LLVMBuildAdd(g->b, acc[i], ir_load(g->b, g->sums, sums, 4), "");
     }
-    return x;
 }
 
 static void last_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
@@ -222,8 +255,7 @@ static void block(GemmGen *g, const RegisterBlock *k)
     const GemmPlan *p = g->p;
     uint32_t n = k->rows * k->n, at_once = units_at_once(p);
     LLVMValueRef acc[MOST_REGISTERS];
-    for (uint32_t i = 0; i < n; i++)
-        acc[i] = first_sum(g, k, i / k->n, i % k->n);
+    first_sums(g, k, acc);
     if (p->engine->pairs)
         regroup(g, k, acc);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's

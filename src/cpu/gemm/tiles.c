@@ -54,11 +54,11 @@ static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
     return v;
 }
 
-static GemmView tile_c(GemmGen *g, LLVMValueRef q, uint32_t vector)
+static GemmView tile_c(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32_t vector)
 {
     const GemmPiece *pc = &g->p->pieces[vector * g->p->max_pieces];
     LLVMValueRef each = k64(g, g->p->s.M / 16);
-    GemmView v = gemm_c_tile(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
+    GemmView v = tiles(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
     LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
     v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), gemm_piece_column(g, pc, 4));
     return v;
@@ -79,17 +79,42 @@ static void prefetch_in_tiles(GemmGen *g, LLVMValueRef q, uint32_t v, LLVMValueR
     gemm_prefetch_some(g, add(g, mul(g, number, k64(g, in_block)), step), across * down * in_block);
 }
 
-/* nr x nc tiles of C from the q-th row of tiles and vector v on. */
+/* nr x nc tiles of C from the q-th row of tiles and vector v on, into registers; they may count as
+ * zeros. */
+static void load_sums(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
+{
+    LLVMBasicBlockRef go = NULL;
+    if (g->p->s.moves) {
+        LLVMBasicBlockRef zero = LLVMAppendBasicBlockInContext(g->cx, g->fn, "zero_c");
+        LLVMBasicBlockRef load = LLVMAppendBasicBlockInContext(g->cx, g->fn, "load_c");
+        go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "have_c");
+        LLVMBuildCondBr(g->b, g->fresh, zero, load);
+        LLVMPositionBuilderAtEnd(g->b, zero);
+        for (uint32_t i = 0; i < nr * nc; i++) {
+            LLVMValueRef tile = LLVMConstInt(g->i8, TILE_C + i, false);
+            ir_intrinsic(g->b, "llvm.x86.tilezero", NULL, 0, &tile, 1);
+        }
+        LLVMBuildBr(g->b, go);
+        LLVMPositionBuilderAtEnd(g->b, load);
+    }
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        GemmView c = tile_c(g, gemm_c_tile, add(g, q, k64(g, i / nc)), v + i % nc);
+        tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
+    }
+    if (go) {
+        LLVMBuildBr(g->b, go);
+        LLVMPositionBuilderAtEnd(g->b, go);
+    }
+}
+
+/* The products of such tiles. */
 static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
 {
     const GemmPlan *p = g->p;
     const char *product = p->engine->tile_product(p);
     uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
     LLVMValueRef none = NULL;
-    for (uint32_t i = 0; i < nr * nc; i++) {
-        GemmView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
-        tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
-    }
+    load_sums(g, q, nr, v, nc);
     GemmLoop k = gemm_loop_begin(g, &none, 0);
     prefetch_in_tiles(g, q, v, k.i);
     for (uint32_t r = 0; r < nr; r++) {
@@ -107,7 +132,7 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
         tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
     gemm_loop_end(g, &k, 64, k64(g, bytes), NULL);
     for (uint32_t i = 0; i < nr * nc; i++) {
-        GemmView c = tile_c(g, add(g, q, k64(g, i / nc)), v + i % nc);
+        GemmView c = tile_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc);
         tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);
     }
 }

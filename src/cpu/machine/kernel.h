@@ -42,6 +42,7 @@ struct CpuEnv {
     uint32_t yield_count;
     uint32_t prefetch;  /* whether loops with wait queues prefetch */
     uint32_t beyond_l2; /* whether the dispatch's data exceeds the second-level cache */
+    uint32_t unwritten; /* whether nobody writes meanwhile what the kernel only reads */
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);
     void (*yield)(CpuEnv *env); /* lets the other workgroups interleaved on this core advance */
@@ -123,6 +124,7 @@ typedef struct CpuKernel {
     uint32_t max_invocations; /* of a workgroup; 0 = any number */
     bool has_barrier;         /* subgroups of a workgroup must run interleaved */
     bool can_yield;           /* has a loop with yields (lanes/turns.c) */
+    bool puts_off;            /* code asks for CpuEnv.unwritten */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;

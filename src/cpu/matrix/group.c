@@ -202,6 +202,11 @@ static void place_start(Emit *e, MatMulAdd *p)
         operand_flags(p->inst) & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
     IrComp from = comp_with_sign(mat_comp(start->type), is_signed), to = mat_comp(p->type);
     bool other = comp_with_sign(from, true) != comp_with_sign(to, true);
+    bool at_home = start->state == MAT_HOME && start->tile.ptr == p->to.ptr;
+    if (!at_home) {
+        mat_sums_wanted(e, mat_sums(e, p->start));
+        mat_sums_wanted(e, mat_sums(e, p->result));
+    }
     if (start->state == MAT_SPLAT) {
         LV x = start->splat;
         LT type = comp_type(e->cx, from);
@@ -377,6 +382,50 @@ static GemmShape shape_of_grid(Emit *e, const Grid *g, GemmCall *call)
     return s;
 }
 
+static bool stays_put(Emit *e, SpvId id)
+{
+    const MatValue *v = mat_value(e, id);
+    return v->state == MAT_LAZY && v->direct && v->unchanged && !v->prefetch;
+}
+
+/* The sums that the grid's products are added to, if its call may be put off: it is for all of them,
+ * and its operands are found where they are now. */
+static MatSums *sums_of(Emit *e, const Grid *g)
+{
+    MatSums *s = mat_sums(e, g->row[0]->result);
+    if (!s || s->call.table || g->shape.saturate || s->n != g->n)
+        return NULL;
+    for (uint32_t r = 0; r < g->rows; r++)
+        for (uint32_t k = 0; k < g->cols; k++) {
+            const MatMulAdd *p = g->cells[r * MAX_GRID + k];
+            const MatValue *start = mat_value(e, p->start);
+            if (mat_sums(e, p->result) != s || p->place.variable || start->state != MAT_HOME ||
+                start->tile.ptr != p->to.ptr)
+                return NULL;
+        }
+    for (uint32_t t = 0; t < g->shape.steps; t++) {
+        for (uint32_t r = 0; r < g->rows; r++)
+            if (!stays_put(e, g->row[r]->a.data[t]))
+                return NULL;
+        for (uint32_t k = 0; k < g->cols; k++)
+            if (!stays_put(e, g->col[k]->b.data[t]))
+                return NULL;
+    }
+    return s;
+}
+
+static void want_sums(Emit *e, const Grid *g)
+{
+    const MatSums *last = NULL;
+    for (uint32_t r = 0; r < g->rows; r++)
+        for (uint32_t k = 0; k < g->cols; k++) {
+            MatSums *s = mat_sums(e, g->cells[r * MAX_GRID + k]->result);
+            if (s != last)
+                mat_sums_wanted(e, s);
+            last = s;
+        }
+}
+
 static void grid_emit(Emit *e, Grid *g)
 {
     uint32_t R = g->rows, S = g->cols, T = g->shape.steps;
@@ -398,9 +447,15 @@ static void grid_emit(Emit *e, Grid *g)
     MatLeader l = mat_leader_begin(e, spv_type_of(e->module, g->row[0]->result));
     emit_remark(e, REMARK_MULADD, R, S, T, call.shape.M, call.shape.N, call.shape.K,
                 gemm_engine_name(matrices_of(e)->gemm, &call.shape));
-    call.table = mat_table(e, gemm_table_entries(&call.shape));
     call.scratch = matrices_of(e)->scratch;
-    gemm_call(matrices_of(e)->gemm, e->b, &call);
+    MatSums *sums = sums_of(e, g);
+    if (sums) {
+        mat_sums_put_off(e, sums, &call);
+    } else {
+        want_sums(e, g);
+        call.table = mat_table(e, gemm_table_entries(&call.shape));
+        gemm_call(matrices_of(e)->gemm, e->b, &call);
+    }
     lanes_of(e)->kernel->tiles |= gemm_has_tiles(matrices_of(e)->gemm);
     mat_leader_end(e, &l);
     debug_back(e, before);

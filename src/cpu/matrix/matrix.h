@@ -83,8 +83,20 @@ typedef struct MatCopy {
     LV fn;
 } MatCopy;
 
+/* Sums of a loop, whose last products may wait for their store (defer.c). */
+typedef struct MatSums {
+    const SpvType *type;
+    uint32_t n;
+    uint64_t bytes; /* of a home */
+    LV homes;       /* of all, side by side */
+    LV zero, waits; /* of i1: the homes count as zeros; `call` waits */
+    GemmCall call;  /* once a loop has one: it has a table */
+    LV to;          /* GemmCall's, of the store */
+} MatSums;
+
 typedef struct MatStored {
     const SpvType *type;
+    MatSums *sums; /* what is stored is one of them; or NULL */
     MatTile to, from;
     LLVMMetadataRef place; /* debug_here's */
 } MatStored;               /* both tiles have the same order */
@@ -110,6 +122,7 @@ typedef struct MatEmit {
     MatVariable **variables; /* by id */
     MatHome *homes;          /* by web */
     uint8_t *web_col;        /* by web: column-major homes */
+    MatSums **sums;          /* by 1 + web; or NULL */
     VEC(MatMulAdd) pending;
     VEC(MatValue *) lazy;     /* loads of this block that have not been read yet */
     VEC(MatValue *) borrowed; /* values of this block that lie in a variable's memory */
@@ -145,6 +158,8 @@ const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
 MatValue *mat_value(Emit *e, SpvId id); /* never NULL if the id has a matrix type */
 /* The value's elements in memory, complete. Valid until the next write. */
 MatTile mat_read(Emit *e, SpvId id);
+/* The same, but for sums that may be put off: mat_sums_wanted or mat_sums_store completes them. */
+MatTile mat_place(Emit *e, SpvId id);
 MatTile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
 /* Must be called before a write to `t`: what is still needed of its contents is read or copied. */
 void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place);
@@ -200,6 +215,18 @@ LV mat_panel(Emit *e, const SpvId *ids, uint32_t n, const GemmShape *s);
 /* Emits all pending multiply-adds. */
 void mat_emit_groups(Emit *e);
 
+/* ---- defer.c: sums that wait for their store ------------------------------------------------- */
+
+void mat_sums_survey(Emit *e);          /* before the first home is made */
+MatSums *mat_sums(Emit *e, SpvId id);   /* that the value is one of; NULL: of none */
+void mat_sums_zero(Emit *e, MatSums *s); /* all of them become zeros */
+void mat_sums_wanted(Emit *e, MatSums *s); /* completes them, at home */
+/* The call of the loop's products, of all these sums, waits. Its operands stay what they are while
+ * the dispatch runs, where CpuEnv.unwritten says so. */
+void mat_sums_put_off(Emit *e, MatSums *s, const GemmCall *call);
+/* Completes the sums among what is about to be stored. i1: they were all, and are in place. */
+LV mat_sums_store(Emit *e, const MatStored *stored, uint32_t n);
+
 /* ---- copy.c ---------------------------------------------------------------------------------- */
 
 MatTile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col);
@@ -229,7 +256,7 @@ bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices 
 
 /* Puts a store off. Until mat_stores_done the caller may emit nothing but such stores that accesses
  * memory. */
-void mat_store_later(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from);
+void mat_store_later(Emit *e, MatStored s);
 void mat_stores_done(Emit *e);
 
 /* ---- qcom.c: Qualcomm's conversions ---------------------------------------------------------- */

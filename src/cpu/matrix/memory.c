@@ -228,16 +228,19 @@ static void store_matrix(Emit *e, const SpvInst *i)
     }
     LV inside;
     matrix_memory_barrier(e);
-    MatTile from = mat_read(e, object);
+    MatTile from = mat_place(e, object);
     MatTile to = memory_tile(e, i, t, &inside);
     mat_count(e, t, DEVICE_STAT_MATRIX_STORES, 1);
     mat_count(e, t, DEVICE_STAT_BYTES_STORED,
               (uint64_t)t->rows * t->cols * comp_bytes(mat_comp(t)));
     bool waits = !inside && !is_access_volatile(i, 4) && from.col == to.col;
-    if (!waits)
+    MatSums *sums = mat_sums(e, object);
+    if (!waits) {
         mat_stores_done(e);
-    else
-        mat_store_later(e, t, &to, &from);
+        mat_sums_wanted(e, sums);
+    } else {
+        mat_store_later(e, (MatStored){ .type = t, .sums = sums, .to = to, .from = from });
+    }
     if (!waits || !another_follows(e, i, t))
         mat_stores_done(e);
     if (waits)

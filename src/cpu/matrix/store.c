@@ -120,12 +120,12 @@ static LV make_copies(Emit *e, uint64_t run, uint64_t lines)
     return fn;
 }
 
-void mat_store_later(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
+void mat_store_later(Emit *e, MatStored s)
 {
     MatEmit *m = matrices_of(e);
-    if (m->stores.len && m->stores.data[0].to.col != to->col)
+    if (m->stores.len && m->stores.data[0].to.col != s.to.col)
         mat_stores_done(e);
-    MatStored s = { t, *to, *from, debug_here(e) };
+    s.place = debug_here(e);
     vec_push(e->arena, &m->stores, s);
 }
 
@@ -159,9 +159,11 @@ void mat_stores_done(Emit *e)
     if (!n)
         return;
     debug_back(e, s->place);
+    EmitIf f = if_begin(e, LLVMBuildNot(e->b, mat_sums_store(e, s, n), ""));
     if (n == 1)
         mat_copy(e, s->type, &s->to, &s->from);
     else
         store_together(e, s, n);
+    if_end(e, &f);
     debug_back(e, before);
 }

@@ -60,6 +60,13 @@ MatTile mat_home(Emit *e, SpvId id)
 
 MatTile mat_read(Emit *e, SpvId id)
 {
+    MatTile t = mat_place(e, id);
+    mat_sums_wanted(e, mat_sums(e, id));
+    return t;
+}
+
+MatTile mat_place(Emit *e, SpvId id)
+{
     MatValue *v = mat_value(e, id);
     if (v->state == MAT_PENDING)
         mat_flush(e);
@@ -129,6 +136,7 @@ MatTile mat_result(Emit *e, const SpvInst *i)
     MatTile home = mat_home(e, i->id);
     MatValue *v = mat_value(e, i->id);
     mat_before_write(e, &home, NULL);
+    mat_sums_wanted(e, mat_sums(e, i->id));
     v->state = MAT_HOME;
     v->tile = home;
     return home;

@@ -219,13 +219,12 @@ static bool writes_what_it_reads(const CpuDispatch *d, uint32_t written)
     return false;
 }
 
-/* Packed operands are kept where the kernel said that it only reads them (matrix/share.c), and no
- * other buffer that it is given says otherwise. */
-static bool may_share(const CpuDispatch *d)
+/* What the kernel said that it only reads (matrix/share.c) no other buffer that it is given says
+ * that it writes. */
+static bool leaves_what_it_reads(const CpuDispatch *d)
 {
     enum { FEW = 16 }; /* of an array: more are not looked at */
-    /* One row or column of workgroups has little to share, and memory to fill for it. */
-    if (!d->kernel->panel_bytes || !d->slots || d->groups[0] < 2 || d->groups[1] < 2)
+    if (!d->slots)
         return false;
     for (uint32_t i = 0; i < d->kernel->n_slots; i++) {
         const CpuSlot *s = &d->kernel->slots[i];
@@ -239,10 +238,16 @@ static bool may_share(const CpuDispatch *d)
     return true;
 }
 
+/* Packed operands are kept, but for one row or column of workgroups, which has little to share, and
+ * memory to fill for it. */
 static void plan_panels(ExecPlan *p, const CpuDevice *device)
 {
     uint64_t budget = (uint64_t)device->l2_bytes * device->tuning->panel_l2s;
-    if (may_share(p->dispatch))
+    const CpuDispatch *d = p->dispatch;
+    if (!p->kernel->panel_bytes && !p->kernel->puts_off)
+        return;
+    p->unwritten = leaves_what_it_reads(d);
+    if (p->unwritten && p->kernel->panel_bytes && d->groups[0] > 1 && d->groups[1] > 1)
         p->panel_memory = panels_bytes(p->kernel, budget, &p->panels);
 }
 

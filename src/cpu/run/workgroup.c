@@ -187,6 +187,7 @@ static void fill_env(ExecPool *pool, const ExecPlan *p, ExecStrand *s, void *fra
         .yield_every = p->yield_every,
         .prefetch = p->prefetch,
         .beyond_l2 = p->beyond_l2,
+        .unwritten = p->unwritten,
         .barrier = p->fibers ? barrier_fiber : barrier_alone,
         .yield = p->fibers ? yield_fiber : barrier_alone,
         .panel = p->panels ? shared_panel : own_panel,
