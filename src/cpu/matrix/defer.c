@@ -8,8 +8,8 @@
  * A loop's call is put off by an iteration: its table is filled in, and it runs when the next one
  * would, or when the sums are wanted. Where their store wants them, it writes there. What it reads
  * must not change meanwhile: its operands lie in buffers that nobody writes during the dispatch
- * (share.c, CpuEnv.unwritten). That the homes count as zeros, and that a call waits, is known at run
- * time, so that no path through the loops needs to be told from another.
+ * (share.c, CpuEnv.unwritten). That the homes count as zeros, and that a call waits, is known at
+ * run time, so that no path through the loops needs to be told from another.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -198,8 +198,7 @@ void mat_sums_put_off(Emit *e, MatSums *s, const GemmCall *call)
     gemm_fill(matrices_of(e)->gemm, e->b, c);
     set(e, s->waits, true);
     LV unwritten = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, unwritten));
-    EmitIf at_once =
-        if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, unwritten, ir_int(e->i32, 0), ""));
+    EmitIf at_once = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, unwritten, ir_int(e->i32, 0), ""));
     run_waiting(e, s, NULL);
     if_end(e, &at_once);
 }
@@ -239,12 +238,10 @@ static LV form_one(Emit *e, const MatSums *s, const GemmView *to)
         const GemmView *x = &to[g->c_col ? i * g->cols + line : k];
         require(e, &ok, LLVMIntEQ, x->stride, to->stride);
         if (i)
-            require(e, &ok, LLVMIntEQ, x->ptr,
-                    ir_at(e->b, (x - next)->ptr, ir_int(e->i64, run)));
+            require(e, &ok, LLVMIntEQ, x->ptr, ir_at(e->b, (x - next)->ptr, ir_int(e->i64, run)));
         else if (line)
             require(e, &ok, LLVMIntSGE,
-                    LLVMBuildPtrDiff2(e->b, e->i8, x->ptr,
-                                      (x - (g->c_col ? 1 : g->cols))->ptr, ""),
+                    LLVMBuildPtrDiff2(e->b, e->i8, x->ptr, (x - (g->c_col ? 1 : g->cols))->ptr, ""),
                     apart);
     }
     return ok;

@@ -388,8 +388,8 @@ static bool stays_put(Emit *e, SpvId id)
     return v->state == MAT_LAZY && v->direct && v->unchanged && !v->prefetch;
 }
 
-/* The sums that the grid's products are added to, if its call may be put off: it is for all of them,
- * and its operands are found where they are now. */
+/* The sums that the grid's products are added to, if its call may be put off: it is for all of
+ * them, and its operands are found where they are now. */
 static MatSums *sums_of(Emit *e, const Grid *g)
 {
     MatSums *s = mat_sums(e, g->row[0]->result);

@@ -217,9 +217,9 @@ void mat_emit_groups(Emit *e);
 
 /* ---- defer.c: sums that wait for their store ------------------------------------------------- */
 
-void mat_sums_survey(Emit *e);          /* before the first home is made */
-MatSums *mat_sums(Emit *e, SpvId id);   /* that the value is one of; NULL: of none */
-void mat_sums_zero(Emit *e, MatSums *s); /* all of them become zeros */
+void mat_sums_survey(Emit *e);             /* before the first home is made */
+MatSums *mat_sums(Emit *e, SpvId id);      /* that the value is one of; NULL: of none */
+void mat_sums_zero(Emit *e, MatSums *s);   /* all of them become zeros */
 void mat_sums_wanted(Emit *e, MatSums *s); /* completes them, at home */
 /* The call of the loop's products, of all these sums, waits. Its operands stay what they are while
  * the dispatch runs, where CpuEnv.unwritten says so. */

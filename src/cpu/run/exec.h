@@ -23,8 +23,8 @@ typedef struct ExecPlan {
     bool own_stack;    /* without fibers, but with more stack than every thread is sure to have */
     uint32_t together; /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every, prefetch, beyond_l2, unwritten; /* CpuEnv's */
-    uint32_t panels;                           /* packed operands that a thread keeps; 0: none */
-    uint64_t panel_memory;                     /* bytes of them all */
+    uint32_t panels;       /* packed operands that a thread keeps; 0: none */
+    uint64_t panel_memory; /* bytes of them all */
     /* without fibers: one subgroup runs for all workgroups of a row before the next subgroup
      * does */
     bool along_rows;
