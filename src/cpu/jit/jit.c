@@ -243,12 +243,21 @@ static const char optimising_passes[] =
     "sroa<modify-cfg>,early-cse<memssa>,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),adce,simplifycfg)";
 
-static bool optimise(Compile *c)
+/* What LLVM's code generator folds only while it makes code (x | true), it takes an i1's upper bits
+ * for zeros behind that are none, on every machine. */
+static const char plain_passes[] = "function(instsimplify)";
+
+static bool run(Compile *c, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(c->module, optimising_passes, c->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (failed(c, "LLVM's passes: ", error))
+    return !failed(c, "LLVM's passes: ", error);
+}
+
+static bool optimise(Compile *c)
+{
+    if (!run(c, optimising_passes))
         return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
@@ -258,7 +267,7 @@ static bool optimise(Compile *c)
 
 static bool run_passes(Compile *c)
 {
-    if (c->options->optimise && !optimise(c))
+    if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
         return false;
     cpu_work_around(c->module, c->options->optimise ? c->target->vector_bits : 0);
     return true;
