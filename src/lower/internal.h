@@ -82,6 +82,10 @@ void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i));
 LowerPart lower_part(const Lower *l, const SpvType *matrix);
 SpvId part_row(Lower *l, SpvInst *at, const SpvType *matrix);
 SpvId part_column(Lower *l, SpvInst *at, const SpvType *matrix);
+/* It was a workgroup's: then subgroups of a line of the grid may have copies of a part, and each
+ * part's first subgroup can be told from them; 0: there are no copies. */
+bool lower_is_part(const Lower *l, const SpvType *matrix);
+SpvId part_is_first(Lower *l, SpvInst *at, const SpvType *matrix);
 
 /* ---- fate.c ---------------------------------------------------------------------------------- */
 
@@ -302,6 +306,10 @@ SpvId deal_convert(Lower *l, SpvInst *at, const SpvType *to, SpvId value);
 
 /* Matrices of a workgroup's scope become a part each subgroup's. Before lower_decide_fates. */
 void lower_workgroup(Lower *l);
+/* Whether that may be, with subgroups of so many invocations. */
+bool lower_workgroup_deals(const Lower *l, uint32_t width);
+/* A subgroup that is larger than the target's and all of its workgroup becomes several. First. */
+void lower_whole_subgroup(Lower *l);
 /* Parts of different matrices that are of one shape become of one type. */
 void lower_workgroup_close(Lower *l);
 

@@ -217,8 +217,11 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     drop_functions(&l);
     if (!take_sizes(&l, o))
         return false;
+    l.pass = "wide_subgroups";
+    lower_whole_subgroup(&l);
     l.pass = "lower_workgroup";
-    lower_workgroup(&l);
+    if (!l.failed)
+        lower_workgroup(&l);
     lower_decide_fates(&l);
     return run_passes(&l);
 }

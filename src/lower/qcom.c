@@ -105,6 +105,8 @@ static void sub_array(Lower *l, SpvInst *i)
 
 typedef struct Conversion {
     const SpvType *matrix, *array;
+    LowerPart whole;
+    uint32_t scope;         /* of those whose arrays they are */
     uint32_t lanes, length; /* arrays in the matrix, components in each */
     bool by_column;
 } Conversion;
@@ -113,22 +115,36 @@ static bool open_conversion(Lower *l, SpvInst *i, const SpvType *matrix, const S
                             Conversion *x)
 {
     bool b = matrix->use == SpvCooperativeMatrixUseMatrixBKHR;
-    *x = (Conversion){ matrix, array, b ? matrix->cols : matrix->rows,
-                       b ? matrix->rows : matrix->cols, b };
-    if (x->lanes > l->lanes)
+    LowerPart p = lower_part(l, matrix);
+    *x = (Conversion){ matrix,
+                       array,
+                       p,
+                       lower_is_part(l, matrix) ? SpvScopeWorkgroup : matrix->scope,
+                       b ? p.columns : p.rows,
+                       b ? p.rows : p.columns,
+                       b };
+    if (x->lanes > place_lanes(l, x->scope))
         return lower_refuse(l, i,
                             "the matrix is made of the arrays of %u invocations, of which the"
                             " subgroup has %u",
-                            x->lanes, l->lanes);
+                            x->lanes, place_lanes(l, x->scope));
     return ratio_fits(l, i, matrix->element, array->element);
 }
 
 static SpvId place_of(Lower *l, SpvInst *at, const Conversion *x, SpvId lane, uint32_t k)
 {
-    uint32_t cols = x->matrix->cols;
+    uint32_t cols = x->whole.columns;
     return x->by_column
                ? build_add(l, at, lane, build_const(l, k * cols))
                : build_add(l, at, build_mul(l, at, lane, build_const(l, cols)), build_const(l, k));
+}
+
+/* Where the matrix, or the subgroup's part of it, is among the arrays. */
+static LowerLines lines_of(Lower *l, SpvInst *at, const Conversion *x)
+{
+    SpvId row = build_mul(l, at, part_row(l, at, x->matrix), build_const(l, x->whole.columns));
+    SpvId first = build_add(l, at, row, part_column(l, at, x->matrix));
+    return (LowerLines){ x->scope, first, false, x->whole.columns };
 }
 
 static void construct(Lower *l, SpvInst *i)
@@ -138,17 +154,29 @@ static void construct(Lower *l, SpvInst *i)
     if (!open_conversion(l, i, spv_type(l->m, i->type), spv_type_of(l->m, array), &x))
         return;
     Numbers parts = recast(l, i, numbers_of(l, i, array), x.matrix->element);
-    SpvId lane = place_lane(l, i, x.matrix->scope);
-    SpvInst *at =
-        x.lanes < l->lanes ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes))) : i;
-    staging_of(l, x.matrix->element->id, x.matrix->scope, x.lanes * x.length);
+    SpvId lane = place_lane(l, i, x.scope);
+    SpvInst *at = x.lanes < place_lanes(l, x.scope)
+                      ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes)))
+                      : i;
+    staging_of(l, x.matrix->element->id, x.scope, x.lanes * x.length);
     for (uint32_t k = 0; k < x.length; k++)
-        staging_store(l, at, x.matrix->scope, place_of(l, at, &x, lane, k), parts.x[k]);
-    place_barrier(l, i, x.matrix->scope);
-    SpvId matrix = staging_get_matrix(l, i, x.matrix, 0);
-    place_barrier(l, i, x.matrix->scope);
+        staging_store(l, at, x.scope, place_of(l, at, &x, lane, k), parts.x[k]);
+    place_barrier(l, i, x.scope);
+    LowerLines lines = lines_of(l, i, &x);
+    SpvId matrix = staging_get_lines(l, i, x.matrix, &lines);
+    place_barrier(l, i, x.scope);
     lower_note(l, i, "workgroup memory");
     build_replace(l, i, matrix);
+}
+
+static void put_matrix(Lower *l, SpvInst *i, const Conversion *x, SpvId matrix)
+{
+    SpvId first = part_is_first(l, i, x->matrix);
+    SpvInst *at = first ? build_if(l, i, first) : i;
+    LowerLines lines = lines_of(l, at, x);
+    staging_of(l, x->matrix->element->id, x->scope, x->lanes * x->length);
+    staging_put_lines(l, at, matrix, &lines);
+    place_barrier(l, i, x->scope);
 }
 
 static void extract(Lower *l, SpvInst *i)
@@ -158,21 +186,21 @@ static void extract(Lower *l, SpvInst *i)
     if (!open_conversion(l, i, spv_type_of(l->m, matrix), spv_type(l->m, i->type), &x))
         return;
     Numbers parts = { x.matrix->element, NEW_ARRAY(l->scratch, SpvId, x.length), x.length };
-    staging_put_matrix(l, i, matrix, 0);
-    place_barrier(l, i, x.matrix->scope);
-    SpvId lane = place_lane(l, i, x.matrix->scope);
+    put_matrix(l, i, &x, matrix);
+    SpvId lane = place_lane(l, i, x.scope);
     SpvId inside = 0, zero = spv_null_constant(l->m, x.matrix->element->id);
-    if (x.lanes < l->lanes) { /* what those behind get is undefined; here it is zero */
+    if (x.lanes <
+        place_lanes(l, x.scope)) { /* what those behind get is undefined; here it is zero */
         inside = build_less(l, i, lane, build_const(l, x.lanes));
         lane = build_min(l, i, lane, x.lanes - 1);
     }
     for (uint32_t k = 0; k < x.length; k++) {
         parts.x[k] =
-            staging_load(l, i, x.matrix->element->id, x.matrix->scope, place_of(l, i, &x, lane, k));
+            staging_load(l, i, x.matrix->element->id, x.scope, place_of(l, i, &x, lane, k));
         if (inside)
             parts.x[k] = build_select(l, i, inside, parts.x[k], zero);
     }
-    place_barrier(l, i, x.matrix->scope);
+    place_barrier(l, i, x.scope);
     lower_note(l, i, "workgroup memory");
     build_replace(l, i, array_of(l, i, x.array, recast(l, i, parts, x.array->element)));
 }

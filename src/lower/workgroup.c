@@ -58,10 +58,15 @@ static bool is_copied(const Grid *g, const SpvType *t)
     return p.row_parts * p.column_parts < g->rows * g->columns;
 }
 
+bool lower_is_part(const Lower *l, const SpvType *matrix)
+{
+    return matrix->id < l->n_parts && l->parts[matrix->id].rows;
+}
+
 LowerPart lower_part(const Lower *l, const SpvType *matrix)
 {
-    bool is = matrix->id < l->n_parts && l->parts[matrix->id].rows;
-    return is ? l->parts[matrix->id] : (LowerPart){ matrix->rows, matrix->cols, 1, 1 };
+    return lower_is_part(l, matrix) ? l->parts[matrix->id]
+                                    : (LowerPart){ matrix->rows, matrix->cols, 1, 1 };
 }
 
 static SpvId part_number(Lower *l, SpvInst *at, bool column)
@@ -186,10 +191,6 @@ static bool is_alone(const Grid *g, const SpvInst *i)
     case SpvOpCooperativeMatrixTransposeNV: return !t || g->rows * g->columns == 1;
     case SpvOpCooperativeMatrixPerElementOpNV:
     case SpvOpCooperativeMatrixLoadTensorNV: return !t || calls_quietly(g, i, t);
-    case SpvOpBitCastArrayQCOM:
-    case SpvOpExtractSubArrayQCOM:
-    case SpvOpCompositeConstructCoopMatQCOM:
-    case SpvOpCompositeExtractCoopMatQCOM: return !t && !from;
     default: break;
     }
     bool converts = t && from && info && info->flags & SPV_OPF_MATRICES && spv_n_operands(i) == 1;
@@ -238,7 +239,7 @@ static bool choose(Grid *g, uint32_t subgroups)
 }
 
 /* Where the target has matrices of subgroups, and not of workgroups. */
-static bool is_wanted(const Lower *l)
+bool lower_workgroup_deals(const Lower *l, uint32_t width)
 {
     const LowerProfile *p = l->profile;
     bool subgroups = false;
@@ -247,10 +248,10 @@ static bool is_wanted(const Lower *l)
             return false;
         subgroups = true;
     }
-    bool whole = l->lanes == l->width && l->invocations % l->width == 0 && is_pow2(l->subgroups);
-    bool dealt = p->ownership != PROFILE_TILES || l->lanes == p->subgroup_size;
+    bool whole = l->invocations % width == 0 && is_pow2(l->invocations / width);
+    bool dealt = p->ownership != PROFILE_TILES || width == p->subgroup_size;
     return subgroups && !(p->features & PROFILE_HAS_NV2) && whole && dealt &&
-           l->width <= p->max_subgroup_size;
+           width <= p->max_subgroup_size;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
@@ -286,19 +287,24 @@ static void move_pointer(Lower *l, SpvInst *i, const SpvType *t)
     edit_become(l->m, i, i->op, x, MIN(MAX(n, at + 2), 16));
 }
 
-/* Of copies one is stored. */
-static void store_once(Lower *l, SpvInst *i, const Grid *g, const SpvType *t)
+SpvId part_is_first(Lower *l, SpvInst *at, const SpvType *matrix)
 {
-    const uint32_t all[2] = { g->rows, g->columns };
-    LowerPart p = part_of(g, t);
+    LowerPart p = lower_part(l, matrix);
     const uint32_t parts[2] = { p.row_parts, p.column_parts };
     SpvId one = 0;
-    for (uint32_t k = 0; k < 2; k++) {
-        if (parts[k] == all[k])
+    for (uint32_t k = 0; k < 2 && lower_is_part(l, matrix); k++) {
+        if (parts[k] == (k ? l->grid_columns : l->subgroups / l->grid_columns))
             continue;
-        SpvId first = build_less(l, i, part_number(l, i, k), build_const(l, parts[k]));
-        one = one ? BUILD(l, i, SpvOpLogicalAnd, build_bool(l), one, first) : first;
+        SpvId first = build_less(l, at, part_number(l, at, k), build_const(l, parts[k]));
+        one = one ? BUILD(l, at, SpvOpLogicalAnd, build_bool(l), one, first) : first;
     }
+    return one;
+}
+
+/* Of copies one is stored. */
+static void store_once(Lower *l, SpvInst *i, const SpvType *t)
+{
+    SpvId one = part_is_first(l, i, t);
     if (!one)
         return;
     SpvInst *in = build_if(l, i, one);
@@ -330,7 +336,7 @@ static void rewrite(const Grid *g)
         if (khr || i->op == SpvOpCooperativeMatrixLoadKHR)
             move_pointer(l, i, t);
         if (store)
-            store_once(l, i, g, t);
+            store_once(l, i, t);
         else
             lower_note(l, i, "a part each subgroup");
     }
@@ -358,7 +364,7 @@ void lower_workgroup(Lower *l)
     for (SpvInst *i = l->m->globals.first; i; i = i->next)
         if (i->op == SpvOpTypeCooperativeMatrixKHR && matrix_type(l, i->id))
             vec_push(l->scratch, &types, spv_type(l->m, i->id));
-    if (!types.len || !is_wanted(l) || !choose(&g, l->subgroups))
+    if (!types.len || !lower_workgroup_deals(l, l->width) || !choose(&g, l->subgroups))
         return;
     l->grid_columns = g.columns;
     l->n_parts = l->m->bound;

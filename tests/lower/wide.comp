@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A kernel of Qualcomm's extension for subgroups of 64 on targets whose subgroups are smaller: the
-// workgroup stands for one. What subgroups do together goes through workgroup memory.
+// workgroup stands for one. What subgroups do together goes through workgroup memory; where the
+// target has matrices, they are dealt to its subgroups.
 // RUN: %heddle run %s --subgroup-size 64 --bind 0=randn:f16[64,16]@1 --bind 1=zeros:f32[64] \
 // RUN:     --bind 2=randn:f16[16,64]@2 --bind 3=zeros:f32[64,64] --out 1=%t.1.npy --out 3=%t.3.npy
 // RUN: for w in 8 32; do \
@@ -10,11 +11,20 @@
 // RUN:     --bind 2=randn:f16[16,64]@2 --bind 3=zeros:f32[64,64] --compare 1=%t.1.npy \
 // RUN:     --compare 3=%t.3.npy --tolerance 1e-4 || exit 1; done
 // RUN: %filecheck %s --check-prefix=TABLE < %t.table
+// RUN: for p in nvidia-hopper-khr khr16; do \
+// RUN:     %heddle compile %s --subgroup-size 64 --for $p --emit spirv -o %t.dealt.spv > %t.dealt && \
+// RUN:     %spirv-val --target-env vulkan1.3 %t.dealt.spv && \
+// RUN:     %heddle run %t.dealt.spv --subgroup-size 32 --bind 0=randn:f16[64,16]@1 \
+// RUN:     --bind 1=zeros:f32[64] --bind 2=randn:f16[16,64]@2 --bind 3=zeros:f32[64,64] \
+// RUN:     --compare 1=%t.1.npy --compare 3=%t.3.npy --tolerance 1e-4 || exit 1; done
+// RUN: %filecheck %s --check-prefix=DEALT < %t.dealt
 // RUN: %heddle compile %t.spv | %filecheck %s
 // RUN: not %heddle compile %s -D DIVERGENT --subgroup-size 64 --for subgroup32 2>&1 \
 // RUN:     | %filecheck %s --check-prefix=BRANCH
 // TABLE: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // TABLE: OpGroupNonUniformFAdd {{ *}}1 {{ *}}wide_subgroups {{ *}}workgroup memory
+// DEALT: OpCooperativeMatrixMulAddKHR {{ *}}1 {{ *}}lower_workgroup {{ *}}a part each subgroup
+// DEALT: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // CHECK-NOT: SubgroupLocalInvocationId
 // BRANCH: wide.comp:[[#@LINE+34]]: error: wide_subgroups cannot be lowered for {{.*}} this branch alike
 #version 460
