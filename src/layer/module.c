@@ -9,55 +9,62 @@
 
 /* ---- what is the layer's --------------------------------------------------------------------- */
 
-enum { HEADER = 5 };
-
-/* Instruction by instruction, as long as it lasts; false: f was. */
-static bool each(const uint32_t *words, size_t n,
-                 bool (*f)(void *user, const uint32_t *i, uint32_t n), void *user)
-{
-    for (size_t at = HEADER; at < n;) {
-        uint32_t length = words[at] >> 16;
-        if (!length || length > n - at)
-            break;
-        if (!f(user, &words[at], length))
-            return false;
-        at += length;
-    }
-    return true;
-}
+/* Words before the first instruction; capabilities of SPIR-V's core have numbers below. */
+enum { HEADER = 5, CORE_CAPABILITIES = 4096 };
 
 static bool has_capability(uint32_t extensions, uint32_t capability)
 {
-    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS && capability >= CORE_CAPABILITIES; k++)
         for (uint32_t c = 0; extensions >> k & 1 && hl_extensions[k].capabilities[c]; c++)
             if (hl_extensions[k].capabilities[c] == capability)
                 return true;
     return false;
 }
 
-/* Capabilities come first. */
-static bool is_plain(void *user, const uint32_t *i, uint32_t n)
+/* Where the instruction at `at` ends; `n`: that is the last one, or not whole. */
+static size_t behind(const uint32_t *words, size_t n, size_t at)
 {
-    uint32_t op = i[0] & 0xffff;
-    return n < 2 || op != SpvOpCapability || !has_capability(*(uint32_t *)user, i[1]);
+    uint32_t length = words[at] >> 16;
+    return length && length < n - at ? at + length : n;
+}
+
+/* Capabilities come first: nothing else of a module that needs nothing is read. */
+static bool declares(uint32_t extensions, const uint32_t *words, size_t n)
+{
+    for (size_t at = HEADER; at + 1 < n && (words[at] & 0xffff) == SpvOpCapability;
+         at = behind(words, n, at))
+        if (has_capability(extensions, words[at + 1]))
+            return true;
+    return false;
+}
+
+/* Whether some word looks like the first of an OpLoopMerge, whatever it is: several are compared at
+ * once, and the modules of most programs have none. */
+static bool may_have_loops(const uint32_t *words, size_t n)
+{
+    uint32_t found = 0;
+    for (size_t at = HEADER; at < n; at++)
+        found |= (words[at] & 0xffff) == SpvOpLoopMerge ? words[at] >> 16 : 0;
+    return found;
 }
 
 /* glslang 16.6 writes the loop control without its capability. */
-static bool has_no_hint(void *user, const uint32_t *i, uint32_t n)
+static bool has_hint(const uint32_t *words, size_t n)
 {
-    (void)user;
-    return (i[0] & 0xffff) != SpvOpLoopMerge || n < 4 ||
-           !(i[3] & SpvLoopControlMultipleWaitQueuesQCOMMask);
+    if (!may_have_loops(words, n))
+        return false;
+    for (size_t at = HEADER; at + 3 < n; at = behind(words, n, at))
+        if ((words[at] & 0xffff) == SpvOpLoopMerge && words[at] >> 16 > 3 &&
+            words[at + 3] & SpvLoopControlMultipleWaitQueuesQCOMMask)
+            return true;
+    return false;
 }
 
 bool hl_is_family(const HlDevice *d, const void *words, size_t size)
 {
-    uint32_t ours = d->ours;
     size_t n = size / sizeof(uint32_t);
-    if (n <= HEADER || *(const uint32_t *)words != SpvMagicNumber)
-        return false;
-    return !each(words, n, is_plain, &ours) ||
-           (ours >> HL_WAIT_QUEUES & 1 && !each(words, n, has_no_hint, NULL));
+    return n > HEADER && *(const uint32_t *)words == SpvMagicNumber &&
+           (declares(d->ours, words, n) || (d->ours >> HL_WAIT_QUEUES & 1 && has_hint(words, n)));
 }
 
 HlKey hl_key(const void *words, size_t size)
