@@ -655,7 +655,8 @@ typedef struct HeddleDispatch {
      * heddle_kernel_lines; 0: nobody looks */
     double sample;
     /* cpu: the most seconds that a processor may spend in one subgroup of a kernel with `debug`
-     * before it is called endless, which ends the dispatch like a fault; 0: any */
+     * before it is called endless, which ends the dispatch like a fault; 0: any. vulkan: the most
+     * seconds that the dispatch may take; the device is lost if it takes more */
     double watchdog;
 } HeddleDispatch;
 

@@ -79,7 +79,8 @@ static const Option options[] = {
       NUMBER, AT(budget), 0, RESULTS },
     { "--watchdog", "S", "cpu: seconds of a processor for one subgroup, after which the kernel is"
       " called endless; 0: any; default 1.5 of run and profile, 0 of bench; the kernel gets lines,"
-      " as by -g", REAL, AT(watchdog), AT(has_watchdog), RUNS },
+      " as by -g; vulkan: seconds for a dispatch, after which the device is lost; default any",
+      REAL, AT(watchdog), AT(has_watchdog), RUNS },
     { "--remarks", NULL, "instead of a form: what the code generator has to say of lines: gathers,"
       " divergent branches, memory for private arrays", FLAG, AT(remarks), 0, ON(CMD_COMPILE) },
     { "--html", "FILE", "the profile as a page of its own", STRING, AT(html), 0, ON(CMD_PROFILE) },

@@ -273,6 +273,13 @@ static double watchdog(const CliOptions *o)
     return o->command == CMD_BENCH && !o->has_watchdog ? 0 : o->watchdog;
 }
 
+/* A Vulkan device's is of the whole dispatch, whose length only who asks for one knows. */
+static double dispatch_watchdog(const CliOptions *o, const HeddleDevice *d)
+{
+    bool vulkan = heddle_device_info(d)->kind == HEDDLE_DEVICE_VULKAN;
+    return vulkan && !o->has_watchdog ? 0 : watchdog(o);
+}
+
 /* Where a kernel does not end is said by its lines. */
 static bool needs_lines(const CliOptions *o, const HeddleDevice *d)
 {
@@ -388,7 +395,7 @@ static HeddleResult dispatch_once(CommandRun *r, HeddleKernel *kernel, HeddleRep
                          .seed = r->options->seed,
                          .budget = r->options->budget,
                          .sample = r->sample,
-                         .watchdog = r->brief ? 0 : watchdog(r->options) };
+                         .watchdog = r->brief ? 0 : dispatch_watchdog(r->options, r->device) };
     memcpy(d.groups, r->groups, sizeof d.groups);
     if (r->opencl && r->options->has_global)
         memcpy(d.global_size, r->options->global, sizeof d.global_size);

@@ -233,7 +233,7 @@ typedef struct DeviceDispatch {
     const volatile int *stop;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *progress_user;
-    uint64_t sample_ns, watchdog_ns; /* HeddleDispatch's, where ops->lines is there */
+    uint64_t sample_ns, watchdog_ns; /* HeddleDispatch's, for devices that know them */
     /* what came of it */
     uint64_t stats[DEVICE_N_STATS]; /* its counts are added to what is there */
     DeviceFault fault;

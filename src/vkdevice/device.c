@@ -157,8 +157,11 @@ static void describe(void *user)
 static void close_vulkan(DeviceBase *base)
 {
     VkdDevice *d = (VkdDevice *)base;
+    if (d->stuck) /* the driver is left with what it is at, and all that belongs to it */
+        return;
     if (d->handle) {
         vkd_free_jobs(d);
+        vkd_close_cache(d);
         d->DestroyDevice(d->handle, NULL);
     }
     vkd_close_instance(&d->instance);
@@ -207,6 +210,8 @@ static HeddleResult open_vulkan(const DeviceOptions *o, DeviceBase **out, DiagSi
     VkResult made = r ? VK_SUCCESS : make_device(d);
     if (made)
         r = vkd_failed(d, made, "opening a device", sink);
+    if (!r)
+        vkd_open_cache(d);
     if (r) {
         close_vulkan(&d->base);
         return r;

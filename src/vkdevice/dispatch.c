@@ -214,6 +214,7 @@ static HeddleResult run_timed(Running *r)
     if (!j)
         return HEDDLE_ERROR_RUN;
     record(r, j);
+    j->limit_ns = r->x->watchdog_ns;
     r->x->start_ns = clock_ns();
     HeddleResult result = vkd_run_and_keep(r->d, j, r->sink);
     r->x->end_ns = clock_ns();
@@ -236,7 +237,8 @@ HeddleResult vkd_dispatch(DeviceBase *base, DeviceDispatch *x, Arena *scratch, D
     bool lost = d->lost;
     pthread_mutex_unlock(&d->lock);
     if (lost) {
-        diag(sink, DIAG_ERROR, NULL, NULL, "'%s' was lost before", d->facts.profile.name);
+        diag(sink, DIAG_ERROR, NULL, NULL, "'%s' was lost before: open the device anew",
+             d->facts.profile.name);
         return HEDDLE_ERROR_RUN;
     }
     HeddleResult result = check_groups(&r);
@@ -244,6 +246,7 @@ HeddleResult vkd_dispatch(DeviceBase *base, DeviceDispatch *x, Arena *scratch, D
     result = result ? result : copy_wrapped(&r, true);
     result = result ? result : write_descriptors(&r);
     result = result ? result : run_timed(&r);
-    d->DestroyDescriptorPool(d->handle, r.pool, NULL);
+    if (!vkd_is_stuck(d))
+        d->DestroyDescriptorPool(d->handle, r.pool, NULL);
     return result;
 }

@@ -41,6 +41,8 @@ static VkdJob *take_job(VkdDevice *d)
     if (j)
         d->jobs = j->next;
     pthread_mutex_unlock(&d->lock);
+    if (j)
+        j->limit_ns = 0;
     return j;
 }
 
@@ -98,9 +100,31 @@ static VkResult wait_for(VkdDevice *d, VkdJob *j)
     pthread_mutex_lock(&d->queue_lock);
     r = d->QueueSubmit(d->queue, 1, &submit, j->fence);
     pthread_mutex_unlock(&d->queue_lock);
-    r = r ? r : d->WaitForFences(d->handle, 1, &j->fence, VK_TRUE, UINT64_MAX);
+    uint64_t limit = j->limit_ns ? j->limit_ns : UINT64_MAX;
+    r = r ? r : d->WaitForFences(d->handle, 1, &j->fence, VK_TRUE, limit);
     r = r ? r : d->ResetFences(d->handle, 1, &j->fence);
     return r;
+}
+
+bool vkd_is_stuck(VkdDevice *d)
+{
+    pthread_mutex_lock(&d->lock);
+    bool stuck = d->stuck;
+    pthread_mutex_unlock(&d->lock);
+    return stuck;
+}
+
+/* Vulkan has no way to end what was submitted: the job stays with the device. */
+static HeddleResult give_up(VkdDevice *d, const VkdJob *j, DiagSink *sink)
+{
+    pthread_mutex_lock(&d->lock);
+    d->lost = d->stuck = true;
+    pthread_mutex_unlock(&d->lock);
+    diag(sink, DIAG_ERROR, NULL, NULL,
+         "the dispatch did not end within %g s: a loop of the kernel's may be endless, or there is "
+         "that much to do (--watchdog); '%s' may still be at it, so nothing more is run on it",
+         (double)j->limit_ns * 1e-9, d->facts.profile.name);
+    return HEDDLE_ERROR_RUN;
 }
 
 HeddleResult vkd_run_and_keep(VkdDevice *d, VkdJob *j, DiagSink *sink)
@@ -108,6 +132,8 @@ HeddleResult vkd_run_and_keep(VkdDevice *d, VkdJob *j, DiagSink *sink)
     VkResult r = wait_for(d, j);
     if (!r)
         return HEDDLE_OK;
+    if (r == VK_TIMEOUT)
+        return give_up(d, j, sink);
     free_job(d, j); /* what failed is not used again */
     return vkd_failed(d, r, "running on the device", sink);
 }

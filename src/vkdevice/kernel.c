@@ -227,8 +227,7 @@ static VkResult make_pipeline(const Making *m, VkShaderModule shader)
                    .pName = m->how->entry },
         .layout = m->k->layout,
     };
-    return m->d->CreateComputePipelines(m->d->handle, VK_NULL_HANDLE, 1, &info, NULL,
-                                        &m->k->pipeline);
+    return m->d->CreateComputePipelines(m->d->handle, m->d->cache, 1, &info, NULL, &m->k->pipeline);
 }
 
 /* From here on the arena is not asked for more but by make_set. */
@@ -307,6 +306,8 @@ void vkd_release(DeviceKernel *base)
 {
     VkdKernel *k = (VkdKernel *)base;
     VkdDevice *d = (VkdDevice *)base->device;
+    if (vkd_is_stuck(d))
+        return;
     d->DestroyPipeline(d->handle, k->pipeline, NULL);
     d->DestroyPipelineLayout(d->handle, k->layout, NULL);
     for (uint32_t n = 0; n < k->n_sets; n++)

@@ -200,8 +200,10 @@ void vkd_free(DeviceBase *base, DeviceMemory *m)
         p->prev->next = p->next;
     else
         d->pieces = p->next;
+    bool stuck = d->stuck;
     pthread_mutex_unlock(&d->lock);
-    destroy(d, p);
+    if (!stuck)
+        destroy(d, p);
 }
 
 HeddleResult vkd_read(DeviceBase *d, const DeviceMemory *m, uint64_t offset, void *to,

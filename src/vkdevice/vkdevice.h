@@ -68,6 +68,7 @@ void vkd_close_instance(VkdInstance *i);
     X(CreateDescriptorPool)                                                                        \
     X(CreateDescriptorSetLayout)                                                                   \
     X(CreateFence)                                                                                 \
+    X(CreatePipelineCache)                                                                         \
     X(CreatePipelineLayout)                                                                        \
     X(CreateQueryPool)                                                                             \
     X(CreateShaderModule)                                                                          \
@@ -78,6 +79,7 @@ void vkd_close_instance(VkdInstance *i);
     X(DestroyDevice)                                                                               \
     X(DestroyFence)                                                                                \
     X(DestroyPipeline)                                                                             \
+    X(DestroyPipelineCache)                                                                        \
     X(DestroyPipelineLayout)                                                                       \
     X(DestroyQueryPool)                                                                            \
     X(DestroyShaderModule)                                                                         \
@@ -86,6 +88,7 @@ void vkd_close_instance(VkdInstance *i);
     X(FreeMemory)                                                                                  \
     X(GetBufferMemoryRequirements)                                                                 \
     X(GetDeviceQueue)                                                                              \
+    X(GetPipelineCacheData)                                                                        \
     X(GetQueryPoolResults)                                                                         \
     X(MapMemory)                                                                                   \
     X(QueueSubmit)                                                                                 \
@@ -101,6 +104,7 @@ typedef struct VkdJob {
     VkCommandBuffer commands;
     VkFence fence;
     VkQueryPool times; /* two; VK_NULL_HANDLE where the queue has no clock */
+    uint64_t limit_ns; /* how long it may take; 0: as long as it does */
 } VkdJob;
 
 typedef struct VkdPiece VkdPiece;
@@ -120,12 +124,15 @@ typedef struct VkdDevice {
     VKD_COMMANDS(X)
 #undef X
     PFN_vkGetBufferDeviceAddress address_of; /* or NULL */
+    VkPipelineCache cache;                   /* or VK_NULL_HANDLE */
+    size_t cached;                           /* bytes that it began with */
     pthread_mutex_t queue_lock;              /* of `queue` */
     pthread_mutex_t lock;                    /* of all below */
     VkdJob *jobs;                            /* nobody's */
     VkdPiece *pieces;
     uint64_t next_address; /* where there are none of the device's */
     bool lost;
+    bool stuck; /* something still runs that took too long: nothing it may use is released */
 } VkdDevice;
 
 /* The error of a call that failed, in words: "WHAT: out of the device's memory". */
@@ -141,6 +148,12 @@ HeddleResult vkd_run(VkdDevice *d, VkdJob *j, DiagSink *sink);
 HeddleResult vkd_run_and_keep(VkdDevice *d, VkdJob *j, DiagSink *sink);
 void vkd_give_back(VkdDevice *d, VkdJob *j);
 void vkd_free_jobs(VkdDevice *d);
+bool vkd_is_stuck(VkdDevice *d);
+
+/* ---- cache.c --------------------------------------------------------------------------------- */
+
+void vkd_open_cache(VkdDevice *d);
+void vkd_close_cache(VkdDevice *d);
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 

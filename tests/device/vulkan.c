@@ -4,6 +4,7 @@
  * (Debian: mesa-vulkan-drivers): buffers in all places, push constants, specialisation, workgroups
  * from a base on, queues, OpenCL C, what is lowered, and what is refused in which words.
  */
+#include <dirent.h>
 #include <heddle/heddle.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -308,6 +309,106 @@ TEST(kernels_that_do_not_fit)
             refused(&f, opencl, kernel, (HeddleKernelOptions){ 0 }, "--target vulkan");
         heddle_module_free(m);
     }
+}
+
+static const char slow[] =
+    "#version 460\n"
+    "layout(local_size_x = 1) in;\n"
+    "layout(set = 0, binding = 0) buffer Out { uint x[]; };\n"
+    "layout(push_constant) uniform Push { uint n; };\n"
+    "void main() {\n"
+    "    uint v = x[0];\n"
+    "    for (uint i = 0; i < n; i++) v = v * 1664525 + (v >> 9) + 1013904223;\n"
+    "    x[0] = v;\n"
+    "}\n";
+
+/* On heddle's own driver alone: lavapipe ends loops itself. What takes too long is an error at
+ * once, and so is everything behind it; to close the device is allowed while it still runs. */
+TEST(watchdog)
+{
+    Fixture f;
+    if (!open_driver(&f, HEDDLE_DRIVER))
+        return;
+    HeddleModule *m = module_of(&f, slow, (HeddleModuleOptions){ 0 });
+    HeddleKernel *k = NULL;
+    HeddleBuffer *b = NULL;
+    uint32_t n = 1u << 30;
+    REQUIRE(m && heddle_kernel_new(f.device, m, NULL, &k, f.log) == HEDDLE_OK);
+    REQUIRE(heddle_buffer_new(f.device, 64, &b, f.log) == HEDDLE_OK);
+    HeddleBinding binding = { .buffer = b };
+    HeddleDispatch d = { .struct_size = sizeof d, .groups = { 1, 1, 1 }, .bindings = &binding,
+                         .n_bindings = 1, .push = &n, .push_size = sizeof n, .watchdog = 60 };
+    n = 1000;
+    CHECK(heddle_dispatch(k, &d, NULL, f.log) == HEDDLE_OK);
+    n = 1u << 30;
+    d.watchdog = 0.01;
+    HeddleLog *log = heddle_log_new(NULL, NULL);
+    CHECK(heddle_dispatch(k, &d, NULL, log) == HEDDLE_ERROR_RUN);
+    CHECK_CONTAINS(heddle_log_get(log, 0)->message, "did not end within 0.01 s");
+    CHECK(heddle_dispatch(k, &d, NULL, log) == HEDDLE_ERROR_RUN);
+    CHECK_CONTAINS(heddle_log_get(log, 1)->message, "was lost before");
+    heddle_log_free(log);
+    heddle_buffer_free(b);
+    heddle_kernel_free(k);
+    heddle_module_free(m);
+    close_driver(&f);
+}
+
+/* The one file of the folder, whole; NULL: there is none. */
+static char *cache_file(const char *folder, char *path, size_t *size)
+{
+    DIR *d = opendir(folder);
+    char *data = NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!strstr(e->d_name, ".pipelines"))
+            continue;
+        snprintf(path, 512, "%s/%s", folder, e->d_name);
+        data = file_read(path, size, NULL);
+    }
+    if (d)
+        closedir(d);
+    return data;
+}
+
+static void compile_plain(Fixture *f)
+{
+    HeddleModule *m = module_of(f, plain, (HeddleModuleOptions){ 0 });
+    HeddleKernel *k = NULL;
+    CHECK(m && heddle_kernel_new(f->device, m, NULL, &k, f->log) == HEDDLE_OK);
+    heddle_kernel_free(k);
+    heddle_module_free(m);
+}
+
+/* HEDDLE_CACHE has the driver's pipelines behind a sum; a file that is damaged is made anew. */
+TEST(pipelines_are_kept)
+{
+    for (size_t at = 0; at < COUNT_OF(drivers); at++) {
+        char folder[] = "/tmp/heddle-pipelines-XXXXXX", path[512];
+        REQUIRE(mkdtemp(folder) != NULL);
+        setenv("HEDDLE_CACHE", folder, 1);
+        char *files[3] = { 0 };
+        size_t sizes[3] = { 0 };
+        Fixture f;
+        for (int turn = 0; turn < 3 && open_driver(&f, drivers[at]); turn++) {
+            compile_plain(&f);
+            close_driver(&f);
+            files[turn] = cache_file(folder, path, &sizes[turn]);
+            REQUIRE(files[turn] && sizes[turn] >= 24 + 32); /* heddle's head, Vulkan's */
+            if (turn == 1) { /* kept as it was; then damaged */
+                CHECK(sizes[0] == sizes[1] && !memcmp(files[0], files[1], sizes[0]));
+                files[1][sizes[1] - 1] ^= 1;
+                CHECK(file_write(path, files[1], sizes[1], NULL, 0, NULL));
+            }
+        }
+        if (files[2])
+            CHECK(memcmp(files[2], files[1], MIN(sizes[1], sizes[2])));
+        for (int turn = 0; turn < 3; turn++)
+            free(files[turn]);
+        char command[600];
+        snprintf(command, sizeof command, "rm -r %s", folder);
+        CHECK(!system(command));
+    }
+    unsetenv("HEDDLE_CACHE");
 }
 
 TEST(no_driver)
