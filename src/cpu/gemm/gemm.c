@@ -3,7 +3,7 @@
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
  *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b,
- *                                          ptr panel, i1 packed, ptr to, i1 fresh)
+ *                                          ptr panel, i1 packed, ptr to, i1 fresh, i64 times)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
  * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
@@ -37,7 +37,7 @@ static LLVMTypeRef function_type(LLVMContextRef cx)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
                 i1 = LLVMInt1TypeInContext(cx),
-                args[] = { ptr, ptr, i1, i64, i64, ptr, i1, ptr, i1 };
+                args[] = { ptr, ptr, i1, i64, i64, ptr, i1, ptr, i1, i64 };
     return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, COUNT_OF(args), false);
 }
 
@@ -111,6 +111,9 @@ static LLVMValueRef emit_function(Gemm *gemm, const GemmShape *s)
     gemm_plan(gemm->arena, &plan, s, gemm->target);
     LLVMValueRef fn = new_function(gemm, s);
     GemmGen g = begin(gemm, &plan, fn);
+    g.steps = k64(&g, s->steps);
+    if (plan.times > 1)
+        g.steps = mul(&g, g.steps, LLVMGetParam(fn, 9));
     g.contiguous = gemm_steps_contiguous(&g);
     gemm_list_prefetches(&g);
     gemm_prefetch_a(&g);
@@ -186,6 +189,38 @@ void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     append_views(&t, c->c, s->rows, s->cols, swapped);
 }
 
+/* Whether views are what a table has, their tiles `on` times what is from a step to the next further:
+ * bits in which they differ. */
+static LLVMValueRef differ(Table *t, const GemmView *v, uint32_t n, LLVMValueRef on)
+{
+    LLVMValueRef bits = LLVMConstInt(t->i64, 0, false), old[3];
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            LLVMValueRef index = LLVMConstInt(t->i64, t->n++, false);
+            old[k] = LLVMBuildLoad2(t->b, t->i64,
+                                    LLVMBuildInBoundsGEP2(t->b, t->i64, t->p, &index, 1, ""), "");
+        }
+        LLVMValueRef is = LLVMBuildPtrToInt(t->b, v[i].ptr, t->i64, "");
+        old[0] = LLVMBuildAdd(t->b, old[0], LLVMBuildMul(t->b, old[2], on, ""), "");
+        LLVMValueRef x[] = { LLVMBuildXor(t->b, old[0], is, ""),
+                             LLVMBuildXor(t->b, old[1], v[i].stride, ""),
+                             LLVMBuildXor(t->b, old[2], v[i].apart, "") };
+        for (uint32_t k = 0; k < 3; k++)
+            bits = LLVMBuildOr(t->b, bits, x[k], "");
+    }
+    return bits;
+}
+
+LLVMValueRef gemm_follows(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
+{
+    const GemmShape *s = &c->shape;
+    Table t = { b, LLVMInt64TypeInContext(g->cx), c->table, 0 };
+    LLVMValueRef on = LLVMBuildMul(b, c->times, LLVMConstInt(t.i64, s->steps, false), "");
+    LLVMValueRef first = s->c_col ? differ(&t, c->b, s->cols, on) : differ(&t, c->a, s->rows, on);
+    LLVMValueRef other = s->c_col ? differ(&t, c->a, s->rows, on) : differ(&t, c->b, s->cols, on);
+    return LLVMBuildIsNull(b, LLVMBuildOr(b, first, other, ""), "");
+}
+
 void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums)
 {
     Table t = { b, LLVMInt64TypeInContext(g->cx), c->to, 0 };
@@ -210,9 +245,14 @@ static LLVMValueRef find_panel(Gemm *g, LLVMBuilderRef b, const GemmCall *c, uin
     const GemmShape *s = &c->shape;
     LLVMTypeRef ptr = LLVMPointerTypeInContext(g->cx, 0), i32 = LLVMInt32TypeInContext(g->cx),
                 types[] = { ptr, ptr, i32, i32, ptr };
+    LLVMValueRef number = LLVMConstInt(i32, kind, false);
+    if (c->times)
+        number = LLVMBuildOr(
+            b, number,
+            LLVMBuildShl(b, LLVMBuildTrunc(b, c->times, i32, ""), LLVMConstInt(i32, 16, false), ""),
+            "");
     LLVMValueRef args[] = { c->env, part_of(g, b, c, PART_B),
-                            LLVMConstInt(i32, gemm_panel_entries(s), false),
-                            LLVMConstInt(i32, kind, false), c->scratch };
+                            LLVMConstInt(i32, gemm_panel_entries(s), false), number, c->scratch };
     return LLVMBuildCall2(b, LLVMFunctionType(ptr, types, COUNT_OF(types), false), c->panel, args,
                           COUNT_OF(args), "");
 }
@@ -253,6 +293,7 @@ void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
                             panel,
                             packed,
                             c->to ? c->to : part_of(g, b, c, PART_C),
-                            c->fresh ? c->fresh : no };
+                            c->fresh ? c->fresh : no,
+                            c->times ? c->times : none };
     LLVMBuildCall2(b, function_type(g->cx), fn, args, COUNT_OF(args), "");
 }

@@ -35,7 +35,9 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool c_other_sign; /* saturating: one of C and the result is signed */
     bool denormals;    /* float: the sums' are to be kept */
     bool even;         /* each row's and each column's steps lie at one distance */
-    bool moves;        /* C may count as zeros, and the sums go elsewhere: GemmCall.to, fresh */
+    /* C may count as zeros, and the sums go elsewhere; where it is even, too, there may be several
+     * times the steps: GemmCall.to, fresh, times */
+    bool moves;
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
@@ -67,8 +69,8 @@ typedef struct GemmCall {
      * the i32 that it leaves there; else NULL. */
     LLVMValueRef panel, env, packed;
     /* With shape.moves: the sums' places, as gemm_fill_sums wrote them (NULL: where C lies); i1: C
-     * counts as zeros, whatever lies there. */
-    LLVMValueRef to, fresh;
+     * counts as zeros, whatever lies there; i64: so many times the steps (NULL: once). */
+    LLVMValueRef to, fresh, times;
 } GemmCall;
 
 /* All emit at the builder's position. A call is made of two parts, which may be apart: the table is
@@ -76,6 +78,10 @@ typedef struct GemmCall {
 void gemm_call(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
 void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
 void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
+/* At most so many times the steps; i1: whether the views' steps are the next ones behind those that
+ * the table has `times` times. */
+uint32_t gemm_most_times(Gemm *g, const GemmShape *s);
+LLVMValueRef gemm_follows(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
 /* Fills in GemmCall.to, of rows x cols entries of 16 bytes. */
 void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums);
 

@@ -75,6 +75,7 @@ struct GemmPlan {
     GemmPiece *pieces; /* n_vectors x max_pieces, width 0 ends */
     uint32_t block_rows, block_vectors;
     uint32_t units; /* of one tile's K */
+    uint32_t times; /* at most so many times the steps */
 };
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
@@ -121,6 +122,7 @@ struct GemmGen {
     LLVMValueRef cold;             /* i1: A and B are likely in no near cache */
     LLVMValueRef ahead_a, ahead_b; /* i64: GemmCall's, of the normalised shape */
     LLVMValueRef to, fresh;        /* GemmCall's */
+    LLVMValueRef steps;            /* i64: of this call */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;

@@ -112,7 +112,8 @@ static void operand_a(GemmGen *g, const RegisterBlock *k, LLVMValueRef step, Ope
     const GemmShape *s = &p->s;
     LLVMValueRef row = k->row, base, a_row;
     if (p->pack_a) {
-        uint64_t all_rows = (uint64_t)s->rows * s->M, all_units = (uint64_t)s->steps * p->units;
+        uint64_t all_rows = (uint64_t)s->rows * s->M;
+        uint64_t all_units = (uint64_t)s->steps * p->times * p->units;
         a_row = k64(g, s->a_col ? p->unit : all_units * p->unit);
         o->a_unit = k64(g, s->a_col ? all_rows * p->unit : p->unit);
         base = at(g, gemm_packed_a(g), mul(g, mul(g, step, k64(g, p->units)), o->a_unit));
@@ -260,10 +261,9 @@ static void block(GemmGen *g, const RegisterBlock *k)
         regroup(g, k, acc);
     /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
      * cost. */
-    LLVMValueRef n_steps = k64(g, p->s.steps), n_units = k64(g, p->units), n_places = k64(g, 1);
+    LLVMValueRef n_steps = g->steps, n_units = k64(g, p->units), n_places = k64(g, 1);
+    n_units = LLVMBuildSelect(g->b, g->contiguous, mul(g, n_steps, n_units), n_units, "");
     n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
-    n_units =
-        LLVMBuildSelect(g->b, g->contiguous, k64(g, (uint64_t)p->units * p->s.steps), n_units, "");
     if (gemm_n_prefetches(p)) {
         LLVMValueRef between = k64(g, units_between(p));
         n_places = LLVMBuildUDiv(g->b, n_units, between, "");

@@ -250,7 +250,7 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
         }
     }
     gemm_loop_end(g, &units, at_once, k64(g, p->units), carry);
-    gemm_loop_end(g, &steps, 1, k64(g, p->s.steps), carry);
+    gemm_loop_end(g, &steps, 1, g->steps, carry);
     store_sums(g, first, sums, carry);
 }
 
@@ -278,7 +278,8 @@ void gemm_pack_b(GemmGen *g)
 static uint64_t pitch_of(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
-    return s->a_col ? (uint64_t)s->rows * s->M * p->unit : (uint64_t)s->steps * p->units * p->unit;
+    uint64_t steps = (uint64_t)s->steps * p->times;
+    return s->a_col ? (uint64_t)s->rows * s->M * p->unit : steps * p->units * p->unit;
 }
 
 /* Where a tile's rows (column-major: units) begin in scratch. */
@@ -335,6 +336,6 @@ void gemm_pack_a(GemmGen *g)
     GemmLoop steps = gemm_loop_begin(g, &none, 0);
     GemmView t = gemm_a_tile(g, rows.i, steps.i);
     pack_a_tile(g, &t, rows.i, steps.i);
-    gemm_loop_end(g, &steps, 1, k64(g, g->p->s.steps), NULL);
+    gemm_loop_end(g, &steps, 1, g->steps, NULL);
     gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
 }

@@ -167,6 +167,16 @@ static bool packs_b(const GemmPlan *p)
            !(s->b_near || once);
 }
 
+/* Bytes of k that a call may have, of tile registers and of vectors. */
+enum { TILES_BYTES = 1024, VECTORS_BYTES = 512 };
+
+static uint32_t most_times(const GemmPlan *p)
+{
+    uint32_t bytes = p->s.steps * p->units * p->unit;
+    uint32_t best = p->engine->product ? VECTORS_BYTES : TILES_BYTES;
+    return p->s.moves && p->s.even ? MAX(1u, best / bytes) : 1;
+}
+
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
 {
     *p = (GemmPlan){ .s = *s, .tuning = t->tuning };
@@ -174,6 +184,7 @@ void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
     plan_engine(p, t);
     plan_columns(a, p, t->vector_bits / 8 / comp_bytes(p->compute));
     plan_block(p);
+    p->times = most_times(p);
     p->pack_a = packs_a(p);
     p->pack_b = packs_b(p);
 }
@@ -182,9 +193,12 @@ void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t)
 
 uint64_t gemm_vector_bytes(const GemmPlan *p) { return (uint64_t)p->lanes * p->unit; }
 
+/* Of the longest call. */
+static uint64_t all_units(const GemmPlan *p) { return (uint64_t)p->units * p->s.steps * p->times; }
+
 static uint64_t panel_bytes(const GemmPlan *p)
 {
-    uint64_t units = (uint64_t)p->units * p->s.steps;
+    uint64_t units = all_units(p);
     return p->pack_b ? gemm_vector_bytes(p) * p->n_vectors * units : 0;
 }
 
@@ -197,12 +211,12 @@ uint64_t gemm_row_bytes(const GemmPlan *p)
 
 uint64_t gemm_vectors_apart(const GemmPlan *p)
 {
-    return p->engine->product ? gemm_vector_bytes(p) : gemm_vector_bytes(p) * p->units * p->s.steps;
+    return p->engine->product ? gemm_vector_bytes(p) : gemm_vector_bytes(p) * all_units(p);
 }
 
 static uint64_t packed_a_bytes(const GemmPlan *p)
 {
-    uint64_t rows = (uint64_t)p->s.rows * p->s.M, units = (uint64_t)p->units * p->s.steps;
+    uint64_t rows = (uint64_t)p->s.rows * p->s.M, units = all_units(p);
     return p->pack_a ? rows * units * p->unit : 0;
 }
 
@@ -226,6 +240,13 @@ uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s)
     GemmPlan p;
     gemm_plan(g->arena, &p, s, g->target);
     return panel_bytes(&p) < LEAST_SHARED ? 0 : gemm_packed_a_offset(&p);
+}
+
+uint32_t gemm_most_times(Gemm *g, const GemmShape *s)
+{
+    GemmPlan p;
+    gemm_plan(g->arena, &p, s, g->target);
+    return p.times;
 }
 
 uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)

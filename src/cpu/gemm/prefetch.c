@@ -161,7 +161,7 @@ void gemm_prefetch_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row)
     for (uint32_t r = 0; r < g->p->block_rows; r++)
         prefetch(g, at(g, t.ptr, mul(g, add(g, row, k64(g, r)), t.stride)),
                  s->K * comp_bytes((IrComp)s->a), NEAREST);
-    gemm_loop_end(g, &steps, 1, k64(g, s->steps), NULL);
+    gemm_loop_end(g, &steps, 1, g->steps, NULL);
     end_cold(g, go);
 }
 
@@ -193,7 +193,7 @@ void gemm_prefetch_a(GemmGen *g)
     GemmLoop l = gemm_loop_begin(g, &none, 0);
     prefetch(g, at(g, t.ptr, mul(g, l.i, t.stride)), run, NEAREST);
     gemm_loop_end(g, &l, 1, k64(g, lines), NULL);
-    gemm_loop_end(g, &steps, 1, k64(g, s->steps), NULL);
+    gemm_loop_end(g, &steps, 1, g->steps, NULL);
     gemm_loop_end(g, &rows, 1, k64(g, s->rows), NULL);
     end_cold(g, go);
 }

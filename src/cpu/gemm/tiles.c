@@ -33,7 +33,7 @@ static LLVMValueRef reads_in_place(GemmGen *g)
 static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
 {
     const GemmPlan *p = g->p;
-    uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps;
+    uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps * p->times;
     LLVMValueRef each = k64(g, p->s.M / 16), k16 = k64(g, 16), zero = k64(g, 0);
     LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k16);
     LLVMValueRef tile = LLVMBuildUDiv(g->b, q, each, "");
@@ -112,8 +112,7 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
 {
     const GemmPlan *p = g->p;
     const char *product = p->engine->tile_product(p);
-    uint64_t bytes = (uint64_t)p->units * p->unit * p->s.steps;
-    LLVMValueRef none = NULL;
+    LLVMValueRef none = NULL, bytes = mul(g, g->steps, k64(g, (uint64_t)p->units * p->unit));
     load_sums(g, q, nr, v, nc);
     GemmLoop k = gemm_loop_begin(g, &none, 0);
     prefetch_in_tiles(g, q, v, k.i);
@@ -130,7 +129,7 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
     }
     for (uint32_t i = 0; i < nr * nc; i++)
         tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
-    gemm_loop_end(g, &k, 64, k64(g, bytes), NULL);
+    gemm_loop_end(g, &k, 64, bytes, NULL);
     for (uint32_t i = 0; i < nr * nc; i++) {
         GemmView c = tile_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc);
         tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);

@@ -6,7 +6,8 @@
  * read and written in it, and copied behind it.
  *
  * A loop's call is put off by an iteration: its table is filled in, and it runs when the next one
- * would, or when the sums are wanted. Where their store wants them, it writes there. What it reads
+ * would, or when the sums are wanted; iterations whose steps follow are one call's, up to as many as
+ * pay. Where their store wants them, it writes there. What it reads
  * must not change meanwhile: its operands lie in buffers that nobody writes during the dispatch
  * (share.c, CpuEnv.unwritten). That the homes count as zeros, and that a call waits, is known at
  * run time, so that no path through the loops needs to be told from another.
@@ -162,6 +163,7 @@ static void run_waiting(Emit *e, MatSums *s, LV to)
         c.panel = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, panel));
     c.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
     c.fresh = is_set(e, s->zero);
+    c.times = LLVMBuildLoad2(e->b, e->i64, s->times, "");
     c.to = to;
     gemm_run(matrices_of(e)->gemm, e->b, &c);
     set(e, s->zero, false);
@@ -183,20 +185,44 @@ void mat_sums_wanted(Emit *e, MatSums *s)
     if_end(e, &zero);
 }
 
-void mat_sums_put_off(Emit *e, MatSums *s, const GemmCall *call)
+/* i1: another iteration joins the call that waits. */
+static LV joins(Emit *e, MatSums *s)
 {
-    GemmCall *c = &s->call;
-    uint32_t entries = gemm_table_entries(&call->shape);
-    *c = *call;
-    c->shape.moves = true;
-    c->table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "waiting");
-    s->to = emit_alloca(e, LLVMArrayType2(e->i64, 2ull * s->n), "sums");
-    lanes_of(e)->kernel->puts_off = true;
+    uint32_t most = gemm_most_times(matrices_of(e)->gemm, &s->call.shape);
+    GemmCall c = s->call;
+    if (most == 1)
+        return ir_int(e->i1, 0);
+    c.times = LLVMBuildLoad2(e->b, e->i64, s->times, "");
+    LV room = LLVMBuildICmp(e->b, LLVMIntULT, c.times, ir_int(e->i64, most), "");
+    LV next = gemm_follows(matrices_of(e)->gemm, e->b, &c);
+    LV yes = LLVMBuildAnd(e->b, is_set(e, s->waits), LLVMBuildAnd(e->b, room, next, ""), "");
+    EmitIf f = if_begin(e, yes);
+    LLVMBuildStore(e->b, LLVMBuildAdd(e->b, c.times, ir_int(e->i64, 1), ""), s->times);
+    if_end(e, &f);
+    return yes;
+}
+
+static void begin_call(Emit *e, MatSums *s)
+{
     EmitIf waits = if_begin(e, is_set(e, s->waits));
     run_waiting(e, s, NULL);
     if_end(e, &waits);
-    gemm_fill(matrices_of(e)->gemm, e->b, c);
+    gemm_fill(matrices_of(e)->gemm, e->b, &s->call);
+    LLVMBuildStore(e->b, ir_int(e->i64, 1), s->times);
     set(e, s->waits, true);
+}
+
+void mat_sums_put_off(Emit *e, MatSums *s, const GemmCall *call)
+{
+    uint32_t entries = gemm_table_entries(&call->shape);
+    s->call = *call;
+    s->call.table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "waiting");
+    s->to = emit_alloca(e, LLVMArrayType2(e->i64, 2ull * s->n), "sums");
+    s->times = emit_alloca(e, e->i64, "times");
+    lanes_of(e)->kernel->puts_off = true;
+    EmitIf other = if_begin(e, LLVMBuildNot(e->b, joins(e, s), ""));
+    begin_call(e, s);
+    if_end(e, &other);
     LV unwritten = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, unwritten));
     EmitIf at_once = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, unwritten, ir_int(e->i32, 0), ""));
     run_waiting(e, s, NULL);

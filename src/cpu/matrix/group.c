@@ -436,6 +436,8 @@ static void grid_emit(Emit *e, Grid *g)
     LV cold = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     call.cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
     call.shape = shape_of_grid(e, g, &call);
+    MatSums *sums = sums_of(e, g);
+    call.shape.moves = sums;
     list_operands(e, g, call.shape.even, a, b);
     list_sums(g, c);
     if (call.shape.prefetch_a || call.shape.prefetch_b)
@@ -448,7 +450,6 @@ static void grid_emit(Emit *e, Grid *g)
     emit_remark(e, REMARK_MULADD, R, S, T, call.shape.M, call.shape.N, call.shape.K,
                 gemm_engine_name(matrices_of(e)->gemm, &call.shape));
     call.scratch = matrices_of(e)->scratch;
-    MatSums *sums = sums_of(e, g);
     if (sums) {
         mat_sums_put_off(e, sums, &call);
     } else {
