@@ -162,14 +162,18 @@ static void append(Table *t, LLVMValueRef x)
     LLVMBuildStore(t->b, x, LLVMBuildInBoundsGEP2(t->b, t->i64, t->p, &index, 1, ""));
 }
 
-/* A grid of views, or its transpose. */
-static void append_views(Table *t, const GemmView *v, uint32_t rows, uint32_t cols, bool transposed)
+/* A grid of views, or its transpose, the first so many with their strides. */
+static void append_views(Table *t, const GemmView *v, uint32_t rows, uint32_t cols, bool transposed,
+                         uint32_t strides)
 {
     uint32_t n = rows * cols;
     for (uint32_t i = 0; i < n; i++) {
         const GemmView *x = &v[transposed ? i % rows * cols + i / rows : i];
         append(t, x->ptr);
-        append(t, x->stride);
+        if (i < strides)
+            append(t, x->stride);
+        else
+            t->n++;
         if (x->apart)
             append(t, x->apart);
     }
@@ -182,11 +186,11 @@ void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     bool swapped = s->c_col; /* see normalise */
     uint32_t steps = s->even ? 1 : s->steps;
     if (!swapped)
-        append_views(&t, c->a, s->rows, steps, false);
-    append_views(&t, c->b, steps, s->cols, swapped);
+        append_views(&t, c->a, s->rows, steps, false, UINT32_MAX);
+    append_views(&t, c->b, steps, s->cols, swapped, UINT32_MAX);
     if (swapped)
-        append_views(&t, c->a, s->rows, steps, true);
-    append_views(&t, c->c, s->rows, s->cols, swapped);
+        append_views(&t, c->a, s->rows, steps, true, UINT32_MAX);
+    append_views(&t, c->c, s->rows, s->cols, swapped, s->moves ? 1 : s->c_dense ? 0 : UINT32_MAX);
 }
 
 /* Whether views are what a table has, their tiles `on` times what is from a step to the next further:
@@ -224,7 +228,7 @@ LLVMValueRef gemm_follows(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
 void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums)
 {
     Table t = { b, LLVMInt64TypeInContext(g->cx), c->to, 0 };
-    append_views(&t, sums, c->shape.rows, c->shape.cols, c->shape.c_col);
+    append_views(&t, sums, c->shape.rows, c->shape.cols, c->shape.c_col, 1);
 }
 
 /* Where a part of a call's table begins: the table is the normalised shape's. */

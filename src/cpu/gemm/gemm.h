@@ -82,7 +82,7 @@ void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
  * the table has `times` times. */
 uint32_t gemm_most_times(Gemm *g, const GemmShape *s);
 LLVMValueRef gemm_follows(Gemm *g, LLVMBuilderRef b, const GemmCall *c);
-/* Fills in GemmCall.to, of rows x cols entries of 16 bytes. */
+/* Fills in GemmCall.to, of rows x cols entries of 16 bytes. The sums have one stride. */
 void gemm_fill_sums(Gemm *g, LLVMBuilderRef b, const GemmCall *c, const GemmView *sums);
 
 #endif

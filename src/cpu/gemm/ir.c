@@ -158,7 +158,7 @@ GemmView gemm_sums_tile(GemmGen *g, LLVMValueRef row, LLVMValueRef col)
     LLVMValueRef index = add(g, mul(g, row, k64(g, g->p->s.cols)), col);
     LLVMValueRef p = at(g, g->to, mul(g, index, k64(g, gemm_entry_bytes(&g->p->s, PART_C))));
     GemmView v = { ir_load(g->b, g->ptr, p, 8), NULL, NULL };
-    v.stride = ir_load(g->b, g->i64, at(g, p, k64(g, 8)), 8);
+    v.stride = ir_load(g->b, g->i64, at(g, g->to, k64(g, 8)), 8);
     return v;
 }
 
