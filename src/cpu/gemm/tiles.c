@@ -116,19 +116,21 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
     load_sums(g, q, nr, v, nc);
     GemmLoop k = gemm_loop_begin(g, &none, 0);
     prefetch_in_tiles(g, q, v, k.i);
-    for (uint32_t r = 0; r < nr; r++) {
-        GemmView a = tile_a(g, add(g, q, k64(g, r)), k.i);
-        tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
-    }
     /* 64 bytes of k are 16 units, that is 16 rows of the panel: one run of memory. */
     LLVMValueRef unit = LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), "");
     LLVMValueRef row = mul(g, unit, k64(g, gemm_row_bytes(p)));
-    for (uint32_t c = 0; c < nc; c++) {
-        LLVMValueRef b = at(g, at(g, gemm_panel(g), row), gemm_vector_offset(g, v + c));
-        tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, gemm_row_bytes(p)));
+    for (uint32_t i = 0; i < nr * nc; i++) {
+        uint32_t r = i / nc, c = i % nc;
+        if (!c) {
+            GemmView a = tile_a(g, add(g, q, k64(g, r)), k.i);
+            tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
+        }
+        if (!r) {
+            LLVMValueRef b = at(g, at(g, gemm_panel(g), row), gemm_vector_offset(g, v + c));
+            tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, gemm_row_bytes(p)));
+        }
+        tile_op(g, product, TILE_C + i, TILE_A + r, TILE_B + c);
     }
-    for (uint32_t i = 0; i < nr * nc; i++)
-        tile_op(g, product, TILE_C + i, TILE_A + i / nc, TILE_B + i % nc);
     gemm_loop_end(g, &k, 64, bytes, NULL);
     for (uint32_t i = 0; i < nr * nc; i++) {
         GemmView c = tile_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc);
