@@ -44,8 +44,19 @@ static const Kernel kernels[] = {
      {TYPES("float", "float"), TILES("64", "64", "16", "1", "1")}, 7, {0}},
     {"f32 8x8 of 8x8x8", "gemm.comp", HEDDLE_F32, HEDDLE_F32,
      {TYPES("float", "float"), TILES("8", "8", "8", "8", "8")}, 7, {0.4, 0.4, 0.4, 0.33}},
+    {"f32 64x64x16, workgroup's", "gemm.comp", HEDDLE_F32, HEDDLE_F32,
+     {TYPES("float", "float"), TILES("64", "64", "16", "1", "1"),
+      {"SCOPE", "gl_ScopeWorkgroup"}, {"INVOCATIONS", "128"}}, 9, {0}},
+    {"s8->s32 1x1 of 64x64x64", "gemm.comp", HEDDLE_S8, HEDDLE_S32,
+     {TYPES("int8_t", "int"), TILES("64", "64", "64", "1", "1")}, 7, {0}},
+    {"s8->s32 8x8 of 8x8x16", "gemm.comp", HEDDLE_S8, HEDDLE_S32,
+     {TYPES("int8_t", "int"), TILES("8", "8", "16", "8", "8")}, 7, {0}},
     {"f32 shared memory", "gemm_shared.comp", HEDDLE_F32, HEDDLE_F32,
      {TYPES("float", "float")}, 2, {0.6, 0.6, 0.6, 0.6}},
+    {"bf16->f32 shared memory", "gemm_shared.comp", HEDDLE_BF16, HEDDLE_F32,
+     {TYPES("bfloat16_t", "float")}, 2, {0}},
+    {"s8->s32 shared memory", "gemm_shared.comp", HEDDLE_S8, HEDDLE_S32,
+     {TYPES("int8_t", "int")}, 2, {0}},
 };
 
 typedef struct Run {

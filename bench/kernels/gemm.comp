@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C = A * B, row-major, written plainly: a workgroup is one subgroup and holds a grid of GM x GN
 // accumulators of TM x TN; every step of TK loads its tiles straight from global memory. COLUMN_B: B
-// is column-major. WQ: so many wait queues.
+// is column-major. WQ: so many wait queues. SCOPE, INVOCATIONS: of the matrices, in a workgroup.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -26,7 +26,14 @@
 #define GN 4
 #endif
 
-layout(local_size_x = 32) in;
+#ifndef SCOPE
+#define SCOPE gl_ScopeSubgroup
+#endif
+#ifndef INVOCATIONS
+#define INVOCATIONS 32
+#endif
+
+layout(local_size_x = INVOCATIONS) in;
 layout(set = 0, binding = 0) readonly buffer InputA { AB a[]; };
 layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
 layout(set = 0, binding = 2) writeonly buffer Output { CD c[]; };
@@ -34,17 +41,17 @@ layout(push_constant) uniform Sizes { uint k_total, lda, ldb, ldc; };
 
 void main()
 {
-    coopmat<CD, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator> acc[GM][GN];
+    coopmat<CD, SCOPE, TM, TN, gl_MatrixUseAccumulator> acc[GM][GN];
     uint row = gl_WorkGroupID.y * (GM * TM), col = gl_WorkGroupID.x * (GN * TN);
     [[unroll]] for (uint i = 0; i < GM; i++)
         [[unroll]] for (uint j = 0; j < GN; j++)
-            acc[i][j] = coopmat<CD, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>(CD(0));
+            acc[i][j] = coopmat<CD, SCOPE, TM, TN, gl_MatrixUseAccumulator>(CD(0));
 #ifdef WQ
     [[multiple_wait_queuesQCOM(WQ)]]
 #endif
     for (uint k = 0; k < k_total; k += TK) {
-        coopmat<AB, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA> ma[GM];
-        coopmat<AB, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB> mb[GN];
+        coopmat<AB, SCOPE, TM, TK, gl_MatrixUseA> ma[GM];
+        coopmat<AB, SCOPE, TK, TN, gl_MatrixUseB> mb[GN];
         [[unroll]] for (uint i = 0; i < GM; i++)
             coopMatLoad(ma[i], a, (row + i * TM) * lda + k, lda, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint j = 0; j < GN; j++)
