@@ -120,6 +120,7 @@ typedef struct CpuKernel {
     /* of the largest operand that may be packed once for several workgroups, and words of its key;
      * 0: there is none, or what they read might be written meanwhile */
     uint64_t panel_bytes, panel_words;
+    bool panels_by_row;       /* some of them are rows' of workgroups, not columns' */
     uint32_t stack_bytes;     /* a fiber of it needs */
     uint32_t max_invocations; /* of a workgroup; 0 = any number */
     bool has_barrier;         /* subgroups of a workgroup must run interleaved */

@@ -76,6 +76,7 @@ LV mat_panel(Emit *e, const SpvId *ids, uint32_t n, const GemmShape *s)
     if (!bytes)
         return NULL;
     k->panel_bytes = MAX(k->panel_bytes, bytes);
+    k->panels_by_row |= s->c_col;
     k->panel_words = MAX(k->panel_words, gemm_panel_entries(s));
     LV shared = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, panel));
     LV own = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, own_panel));

@@ -64,6 +64,7 @@ typedef struct ExecPanels {
 /* How many a budget has room for, and bytes of memory that they take with their table. */
 uint64_t panels_bytes(const CpuKernel *k, uint64_t budget, uint32_t *places);
 void panels_clear(ExecPanels *p, char *data, const CpuKernel *k, uint32_t n);
+void panels_restart(ExecPanels *p); /* forgets all: the memory that is in the caches comes first */
 void *panels_find(ExecPanels *p, const uint64_t *key, uint32_t words, uint32_t kind, bool *packed);
 
 /* ---- workgroup.c ----------------------------------------------------------------------------- */

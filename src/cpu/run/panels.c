@@ -53,7 +53,13 @@ void panels_clear(ExecPanels *p, char *data, const CpuKernel *k, uint32_t n)
                        .stride = place_bytes(k),
                        .head = head_bytes(k),
                        .n = n };
-    memset(p->first, 0, n * sizeof *p->first);
+    panels_restart(p);
+}
+
+void panels_restart(ExecPanels *p)
+{
+    p->used = 0;
+    memset(p->first, 0, p->n * sizeof *p->first);
 }
 
 static void forget(ExecPanels *p, uint32_t number)

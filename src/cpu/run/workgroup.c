@@ -266,14 +266,28 @@ static inline uint64_t take_block(const ExecPlan *p, atomic_uint_fast64_t *next)
     return number;
 }
 
+/* A thread's next block of workgroups. What is packed is an operand's columns: where the block is in
+ * others than the one before, that is of no use any more, but its memory, which is in the caches. */
+static bool next_block_of(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next,
+                          ExecBlock *b)
+{
+    uint32_t column = b->first[0], plane = b->first[2];
+    uint64_t number = take_block(p, next);
+    if (number >= p->n_blocks)
+        return false;
+    *b = plan_block(p, number);
+    if (p->panels && !p->kernel->panels_by_row && (b->first[0] != column || b->first[2] != plane))
+        panels_restart(&pool->panels);
+    return true;
+}
+
 /* ---- subgroups as calls -------------------------------------------------------------------- */
 
 static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *next_block)
 {
     CpuSubgroupFn *code = p->kernel->code;
-    uint64_t number;
-    while ((number = take_block(p, next_block)) < p->n_blocks) {
-        ExecBlock b = plan_block(p, number);
+    ExecBlock b = { 0 };
+    while (next_block_of(s->pool, p, next_block, &b)) {
         uint32_t across = p->along_rows ? b.size[0] : 1;
         for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
             for (uint32_t j = 0; j < p->n_subgroups; j++) {
@@ -392,9 +406,8 @@ static void run_together(ExecPool *pool, const ExecPlan *p, const ExecBlock *b, 
 
 static void run_fibers(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block)
 {
-    uint64_t number;
-    while ((number = take_block(p, next_block)) < p->n_blocks) {
-        ExecBlock b = plan_block(p, number);
+    ExecBlock b = { 0 };
+    while (next_block_of(pool, p, next_block, &b)) {
         uint32_t n = b.size[0] * b.size[1];
         for (uint32_t i = 0; i < n; i += p->together)
             run_together(pool, p, &b, i, MIN(p->together, n - i));
