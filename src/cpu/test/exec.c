@@ -287,6 +287,8 @@ static void ask_for_panels(CpuEnv *env)
     k->mistaken += env->packed || place != own;
 }
 
+static bool keeps_rows; /* CpuKernel.panels_by_row of what follows */
+
 static Keeper kept_by(uint32_t columns, const CpuSlot *slots, const DeviceBinding *a,
                       const DeviceBinding *b, uint64_t panel_bytes, uint64_t stats[2])
 {
@@ -298,6 +300,7 @@ static Keeper kept_by(uint32_t columns, const CpuSlot *slots, const DeviceBindin
                          .local_size = { 32, 1, 1 },
                          .stack_bytes = 8192,
                          .panel_bytes = panel_bytes,
+                         .panels_by_row = keeps_rows,
                          .panel_words = 4 };
     const DeviceBinding *bound[] = { a, b };
     uint64_t all[DEVICE_N_STATS] = { 0 };
@@ -331,6 +334,10 @@ TEST(packed_operands_are_kept)
     CHECK_EQ_U64(k.own, 0);
     CHECK_EQ_U64(stats[0], 16 * 4 * 3 - k.packed);
     CHECK_EQ_U64(stats[1], k.packed);
+    CHECK_EQ_U64(stats[0], 4 * 4 + 15); /* forgotten by the next of the four columns of blocks */
+    keeps_rows = true;
+    k = kept(slots, &read, &written, 512, stats);
+    CHECK_EQ_U64(stats[0], 16 * 4 * 3 - k.packed);
     CHECK_EQ_U64(stats[0], 4 + 15); /* 0 to 3, and 102 to 1502: the third one's first is 2 */
     /* a few places only: some are given out again, none mistaken for another */
     k = kept(slots, &read, &written, cpu_host_l2_bytes(cpu_host_tuning()), stats);
@@ -341,6 +348,7 @@ TEST(packed_operands_are_kept)
     CHECK_EQ_U64(k.own, k.asked);
     k = kept_by(1, slots, &read, &written, 512, stats);
     CHECK_EQ_U64(k.own, k.asked);
+    keeps_rows = false;
 }
 
 /* A byte that may be written is enough. */
