@@ -193,8 +193,8 @@ void gemm_fill(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     append_views(&t, c->c, s->rows, s->cols, swapped, s->moves ? 1 : s->c_dense ? 0 : UINT32_MAX);
 }
 
-/* Whether views are what a table has, their tiles `on` times what is from a step to the next further:
- * bits in which they differ. */
+/* Whether views are what a table has, their tiles `on` times what is from a step to the next
+ * further: bits in which they differ. */
 static LLVMValueRef differ(Table *t, const GemmView *v, uint32_t n, LLVMValueRef on)
 {
     LLVMValueRef bits = LLVMConstInt(t->i64, 0, false), old[3];

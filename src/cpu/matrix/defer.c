@@ -6,11 +6,11 @@
  * read and written in it, and copied behind it.
  *
  * A loop's call is put off by an iteration: its table is filled in, and it runs when the next one
- * would, or when the sums are wanted; iterations whose steps follow are one call's, up to as many as
- * pay. Where their store wants them, it writes there. What it reads
- * must not change meanwhile: its operands lie in buffers that nobody writes during the dispatch
- * (share.c, CpuEnv.unwritten). That the homes count as zeros, and that a call waits, is known at
- * run time, so that no path through the loops needs to be told from another.
+ * would, or when the sums are wanted; iterations whose steps follow are one call's, up to as many
+ * as pay. Where the sums' store wants them, the call writes there. What it reads must not change
+ * meanwhile: its operands lie in buffers that nobody writes during the dispatch (share.c,
+ * CpuEnv.unwritten). That the homes count as zeros, and that a call waits, is known at run time, so
+ * that no path through the loops needs to be told from another.
  */
 #include "cpu/matrix/matrix.h"
 

@@ -266,8 +266,9 @@ static inline uint64_t take_block(const ExecPlan *p, atomic_uint_fast64_t *next)
     return number;
 }
 
-/* A thread's next block of workgroups. What is packed is an operand's columns: where the block is in
- * others than the one before, that is of no use any more, but its memory, which is in the caches. */
+/* A thread's next block of workgroups. What is packed is an operand's columns: where the block is
+ * in others than the one before, that is of no use any more, but its memory is, which lies in the
+ * caches. */
 static bool next_block_of(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next,
                           ExecBlock *b)
 {
