@@ -8,7 +8,7 @@ find_program(HEDDLE_FILECHECK NAMES FileCheck FileCheck-22 HINTS "${HEDDLE_LLVM_
 file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*/*.c")
 list(FILTER tests EXCLUDE REGEX "/tests/(cuda|fuzz|install|layer|lower|vulkan)/")
 if(NOT TARGET heddle_vulkan)
-    list(FILTER tests EXCLUDE REGEX "/tests/(device/vulkan|tester/.*).c$")
+    list(FILTER tests EXCLUDE REGEX "/tests/(device/(vulkan|ask)|tester/.*).c$")
 endif()
 foreach(test IN LISTS tests)
     cmake_path(GET test STEM stem)
@@ -28,7 +28,7 @@ math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
 foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:levels
         khr:qcom khr:nv2 khr:nv fits:khr fits:nv2
         fits:qcom fits:mixed narrow:khr narrow:qcom narrow:nv2 narrow:nv none:kernels
-        fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors)
+        fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors asked:nv2 asked:mixed asked:tensors)
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)
@@ -42,7 +42,7 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
     target_sources(${name} PRIVATE tests/lower/lowered.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_LOWER=\"${profile}\""
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
-        $<$<IN_LIST:${profile},fits$<SEMICOLON>small>:HEDDLE_LOWER_TILES>)
+        $<$<IN_LIST:${profile},fits$<SEMICOLON>small$<SEMICOLON>asked>:HEDDLE_LOWER_TILES>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_kernel_new)
     math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
 endforeach()
@@ -92,6 +92,9 @@ if(TARGET heddle_vulkan)
     target_compile_definitions(test_device_vulkan PRIVATE "HEDDLE_DRIVER=\"${own}\""
         "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
     add_dependencies(test_device_vulkan heddle_vulkan)
+    target_compile_definitions(test_device_ask PRIVATE "HEDDLE_DRIVER=\"${own}\"")
+    target_include_directories(test_device_ask SYSTEM PRIVATE "${HEDDLE_VULKAN_INCLUDE}")
+    add_dependencies(test_device_ask heddle_vulkan)
     target_compile_definitions(test_tester_faults PRIVATE "HEDDLE_DRIVER=\"${own}\""
         "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
     add_dependencies(test_tester_faults heddle_vulkan)

@@ -11,8 +11,8 @@
 bool deal_is_known(const Lower *l, const SpvType *matrix)
 {
     uint32_t kind = lower_fate(l, matrix).kind, who = l->profile->ownership;
-    return kind == FATE_ARRAY || (kind == FATE_STAYS && who != PROFILE_OPAQUE) ||
-           (kind == FATE_TILES && who == PROFILE_TILES);
+    return kind == FATE_ARRAY || who == PROFILE_TILES ||
+           (kind == FATE_STAYS && who == PROFILE_LINEAR) || lower_owner(l, matrix);
 }
 
 static const SpvType *source(const LowerDeal *d, uint32_t k)
@@ -20,15 +20,22 @@ static const SpvType *source(const LowerDeal *d, uint32_t k)
     return spv_type_of(d->l->m, d->what.from[k]);
 }
 
+/* Where some are staged, so are those that are held in an order of the driver's: a window's
+ * elements would be anywhere among them. */
+static bool is_dealt_by_number(const Lower *l, const SpvType *t)
+{
+    return deal_is_known(l, t) && !lower_owner(l, t);
+}
+
 /* Its elements go by way of the staging. */
 static bool is_staged(const LowerDeal *d, uint32_t k)
 {
-    return d->what.transposed || !deal_is_known(d->l, source(d, k));
+    return !d->known && (d->what.transposed || !is_dealt_by_number(d->l, source(d, k)));
 }
 
 static bool makes_staged(const LowerDeal *d)
 {
-    return !d->what.used_only && !deal_is_known(d->l, d->type);
+    return !d->known && !d->what.used_only && !is_dealt_by_number(d->l, d->type);
 }
 
 /* Where the k-th source begins in its type's staging: behind others of that type. What is made of
@@ -133,9 +140,9 @@ static void close_window(LowerDeal *d)
 LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, const LowerDealt *what)
 {
     LowerDeal d = { .l = l, .inst = at, .type = type, .what = *what };
-    d.known = !makes_staged(&d);
+    d.known = !what->transposed && deal_is_known(l, type);
     for (uint32_t k = 0; k < what->n_from; k++)
-        d.known &= !is_staged(&d, k);
+        d.known &= deal_is_known(l, source(&d, k)) && lower_are_alike(l, source(&d, k), type);
     if (d.known) {
         d.each = each_open(l, at, place_length(l, type));
         return d;

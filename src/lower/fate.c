@@ -21,7 +21,7 @@ typedef struct Deciding {
     bool changed;
 } Deciding;
 
-static LowerType type_of(const SpvType *t, bool is_signed)
+LowerType lower_type_of(const SpvType *t, bool is_signed)
 {
     static const LowerType small[] = { [SPV_BF16] = PROFILE_BF16,
                                        [SPV_E4M3] = PROFILE_E4M3,
@@ -84,7 +84,7 @@ static bool lists(const Lower *l, const Product *p, const LowerShape *s)
     if (s->scope != p->t[3]->scope || s->saturating != saturates)
         return false;
     for (uint32_t k = 0; k < 4; k++)
-        if (type_of(p->t[k]->element, operands >> k & 1) != listed[k] ||
+        if (lower_type_of(p->t[k]->element, operands >> k & 1) != listed[k] ||
             !divides(l, tile_of(s, k, p->t[k]), p->t[k]) || !is_of_size(l, s, k, p->t[k]))
             return false;
     /* saturates once, in the end */
@@ -136,8 +136,8 @@ static void decide_alone(Deciding *d, const SpvType *t)
                            : t->use == SpvCooperativeMatrixUseMatrixBKHR ? 1
                                                                          : 2;
         const LowerType of[] = { s->a, s->b, s->c };
-        bool fits = s->scope == t->scope && (of[operand] == type_of(t->element, false) ||
-                                             of[operand] == type_of(t->element, true));
+        bool fits = s->scope == t->scope && (of[operand] == lower_type_of(t->element, false) ||
+                                             of[operand] == lower_type_of(t->element, true));
         LowerFate tile = tile_of(s, operand, t);
         if (fits && divides(d->l, tile, t) && is_of_size(d->l, s, operand, t) &&
             f.kind != FATE_STAYS)

@@ -91,6 +91,7 @@ SpvId part_is_first(Lower *l, SpvInst *at, const SpvType *matrix);
 
 void lower_decide_fates(Lower *l);
 LowerFate lower_fate(const Lower *l, const SpvType *matrix);
+LowerType lower_type_of(const SpvType *component, bool is_signed);
 /* A matrix type that becomes an array. */
 bool lower_is_array(const Lower *l, const SpvType *t);
 
@@ -171,6 +172,11 @@ typedef struct LowerElement {
 } LowerElement;
 uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a lane holds */
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
+/* owner.c: what the driver answered of a matrix, or of its tiles; NULL: nothing. Whether matrices
+ * that it is known of have their elements in the same order. And place_element of such. */
+const LowerOwner *lower_owner(const Lower *l, const SpvType *matrix);
+bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b);
+LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* The same of any rows and columns, one after another. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */

@@ -60,7 +60,22 @@ enum {
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,
  * but of a subgroup's matrices as base/tiles.h says, where they have tiles. */
-typedef enum LowerOwnership { PROFILE_OPAQUE, PROFILE_LINEAR, PROFILE_TILES } LowerOwnership;
+typedef enum LowerOwnership {
+    PROFILE_OPAQUE,
+    PROFILE_LINEAR,
+    PROFILE_TILES,
+    PROFILE_ASKED /* as LowerProfile.owners say; nobody of others */
+} LowerOwnership;
+
+/* Who holds what of matrices, or tiles, that invocations of subgroups of the profile's size hold
+ * rows * cols / subgroup_size elements each of. Each bit of the invocation's number and of the
+ * element's that is set flips bits of the row [0] and of the column [1]. */
+enum { OWNER_LANE_BITS = 7, OWNER_ELEMENT_BITS = 8, OWNER_MOST = 4096 };
+typedef struct LowerOwner {
+    LowerType type;
+    uint32_t use, rows, cols; /* use: SpvCooperativeMatrixUse */
+    uint8_t lanes[2][OWNER_LANE_BITS], elements[2][OWNER_ELEMENT_BITS];
+} LowerOwner;
 
 typedef struct LowerProfile {
     const char *name, *source; /* source: where the facts are from */
@@ -71,6 +86,8 @@ typedef struct LowerProfile {
     uint32_t workgroup_invocations;
     uint32_t flexible_dimension; /* the most rows or columns of flexible shapes; 0: any */
     LowerOwnership ownership;
+    const LowerOwner *owners;
+    uint32_t n_owners;
     const LowerShape *shapes; /* none: no cooperative matrices */
     uint32_t n_shapes;
 } LowerProfile;
@@ -80,6 +97,17 @@ const LowerProfile *profile_read(Arena *a, const char *text, size_t size, const 
                                  DiagSink *sink);
 /* The same as text, in the arena. */
 const char *profile_write(Arena *a, const LowerProfile *p);
+
+/* ---- owner.c: what a driver answered --------------------------------------------------------- */
+
+/* The row and the column of an invocation's element. */
+void owner_place(const LowerOwner *o, uint32_t lane, uint32_t element, uint32_t at[2]);
+/* From rows [0] and columns [1], invocation by invocation. False: there are no such bits, or an
+ * element is there twice. */
+bool owner_fit(LowerOwner *o, uint32_t lanes, const uint32_t *const answers[2]);
+/* Whether invocations have what they hold of that matrix, by rows. */
+bool owner_explains(const LowerOwner *o, uint32_t lanes, const uint32_t *matrix,
+                    const uint32_t *answer);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 

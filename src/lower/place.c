@@ -193,6 +193,8 @@ LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t s
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     const uint32_t size[2] = { matrix->rows, matrix->cols };
+    if (lower_owner(l, matrix))
+        return owner_element(l, at, matrix, e);
     return tile_of(l, matrix) ? tiled_element(l, at, matrix, e)
                               : place_dealt(l, at, matrix->scope, size, e);
 }

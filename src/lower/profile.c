@@ -38,7 +38,12 @@ static const Word features[] = {
 };
 /* clang-format on */
 
-static const Word owners[] = { { "opaque", PROFILE_OPAQUE }, { "linear", PROFILE_LINEAR } };
+static const Word owners[] = { { "opaque", PROFILE_OPAQUE },
+                               { "linear", PROFILE_LINEAR },
+                               { "asked", PROFILE_ASKED } };
+static const Word uses[] = { { "a", SpvCooperativeMatrixUseMatrixAKHR },
+                             { "b", SpvCooperativeMatrixUseMatrixBKHR },
+                             { "c", SpvCooperativeMatrixUseMatrixAccumulatorKHR } };
 static const Word scopes[] = { { "subgroup", SpvScopeSubgroup },
                                { "workgroup", SpvScopeWorkgroup } };
 
@@ -151,6 +156,88 @@ static const Member shape_members[] = {
 };
 /* clang-format on */
 
+/* ---- who holds what -------------------------------------------------------------------------- */
+
+static void flips(Reading *r, const Json *j, uint8_t *to, uint32_t most)
+{
+    uint32_t n = 0;
+    if (j->kind != JSON_ARRAY)
+        refuse_field(r, j, "'%s' is an array", j->name);
+    for (const Json *b = j->kind == JSON_ARRAY ? j->first : NULL; b; b = b->next, n++)
+        if (n >= most || b->kind != JSON_NUMBER || b->number > UINT8_MAX)
+            refuse_field(r, b, "'%s' has up to %u numbers below 256", j->name, most);
+        else
+            to[n] = (uint8_t)b->number;
+}
+
+#define FLIPS(member, side, most)                                                                  \
+    static void owner_##member##_##side(Reading *r, void *to, const Json *j)                       \
+    {                                                                                              \
+        flips(r, j, ((LowerOwner *)to)->member[side], most);                                       \
+    }
+FLIPS(lanes, 0, OWNER_LANE_BITS)
+FLIPS(lanes, 1, OWNER_LANE_BITS)
+FLIPS(elements, 0, OWNER_ELEMENT_BITS)
+FLIPS(elements, 1, OWNER_ELEMENT_BITS)
+
+static void owner_type(Reading *r, void *to, const Json *j)
+{
+    ((LowerOwner *)to)->type = word(r, j, types, COUNT_OF(types), "component type");
+}
+static void owner_use(Reading *r, void *to, const Json *j)
+{
+    ((LowerOwner *)to)->use = word(r, j, uses, COUNT_OF(uses), "use");
+}
+static void owner_rows(Reading *r, void *to, const Json *j)
+{
+    ((LowerOwner *)to)->rows = number(r, j);
+}
+static void owner_cols(Reading *r, void *to, const Json *j)
+{
+    ((LowerOwner *)to)->cols = number(r, j);
+}
+
+/* clang-format off */
+static const Member owner_members[] = {
+    { "type", owner_type, true }, { "use", owner_use, true }, { "rows", owner_rows, true },
+    { "columns", owner_cols, true }, { "lane_rows", owner_lanes_0, true },
+    { "lane_columns", owner_lanes_1, true }, { "element_rows", owner_elements_0, true },
+    { "element_columns", owner_elements_1, true },
+};
+/* clang-format on */
+
+static void read_owners(Reading *r, void *to, const Json *j)
+{
+    VEC(LowerOwner) list = { 0 };
+    if (j->kind != JSON_ARRAY)
+        refuse_field(r, j, "'owners' is an array");
+    for (const Json *s = j->kind == JSON_ARRAY ? j->first : NULL; s; s = s->next) {
+        LowerOwner o = { 0 };
+        object(r, s, owner_members, COUNT_OF(owner_members), &o);
+        vec_push(r->arena, &list, o);
+    }
+    ((LowerProfile *)to)->owners = list.data;
+    ((LowerProfile *)to)->n_owners = list.len;
+}
+
+/* Each element of the matrix once, which is what lowered kernels rely on. */
+static bool is_whole(const LowerProfile *p, const LowerOwner *o)
+{
+    uint32_t most = OWNER_MOST, n = o->rows <= most && o->cols <= most ? o->rows * o->cols : 0;
+    uint8_t seen[OWNER_MOST] = { 0 };
+    uint32_t length = n / p->subgroup_size;
+    if (!n || n > most || length * p->subgroup_size != n || !is_pow2(length) ||
+        length > 1u << OWNER_ELEMENT_BITS)
+        return false;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at[2];
+        owner_place(o, k / length, k % length, at);
+        if (at[0] >= o->rows || at[1] >= o->cols || seen[at[0] * o->cols + at[1]]++)
+            return false;
+    }
+    return true;
+}
+
 static void read_name(Reading *r, void *to, const Json *j)
 {
     ((LowerProfile *)to)->name = text(r, j);
@@ -211,6 +298,7 @@ static const Member profile_members[] = {
     { "workgroup_invocations", read_workgroup_invocations, true },
     { "flexible_dimension", read_flexible_dimension, false },
     { "ownership", read_ownership, false },
+    { "owners", read_owners, false },
     { "shapes", read_shapes, true },
 };
 /* clang-format on */
@@ -235,6 +323,9 @@ const LowerProfile *profile_read(Arena *a, const char *source, size_t size, cons
                  p->subgroup_size <= p->max_subgroup_size;
     if (!r.failed && !sizes)
         refuse_field(&r, j, "a subgroup's sizes are powers of two up to 128, the smallest first");
+    for (uint32_t k = 0; !r.failed && k < p->n_owners; k++)
+        if (!is_whole(p, &p->owners[k]))
+            refuse_field(&r, j, "the invocations of 'owners' %u do not hold each element once", k);
     return r.failed ? NULL : p;
 }
 
@@ -280,6 +371,26 @@ static void write_shape(Arena *a, Str *s, const LowerShape *p)
     str_add(a, s, p->saturating ? ", \"saturating\": true}" : "}");
 }
 
+static void write_flips(Arena *a, Str *s, const char *member, const uint8_t *by, uint32_t n)
+{
+    str_printf(a, s, ", \"%s\": [", member);
+    for (uint32_t k = 0; k < n; k++)
+        str_printf(a, s, k ? ", %u" : "%u", by[k]);
+    str_add(a, s, "]");
+}
+
+static void write_owner(Arena *a, Str *s, const LowerOwner *o)
+{
+    str_printf(a, s, "    {\"type\": \"%s\", \"use\": \"%s\", \"rows\": %u, \"columns\": %u",
+               name_of(types, COUNT_OF(types), o->type), name_of(uses, COUNT_OF(uses), o->use),
+               o->rows, o->cols);
+    write_flips(a, s, "lane_rows", o->lanes[0], OWNER_LANE_BITS);
+    write_flips(a, s, "lane_columns", o->lanes[1], OWNER_LANE_BITS);
+    write_flips(a, s, "element_rows", o->elements[0], OWNER_ELEMENT_BITS);
+    write_flips(a, s, "element_columns", o->elements[1], OWNER_ELEMENT_BITS);
+    str_add(a, s, "}");
+}
+
 const char *profile_write(Arena *a, const LowerProfile *p)
 {
     const struct {
@@ -309,6 +420,11 @@ const char *profile_write(Arena *a, const LowerProfile *p)
     }
     str_add(a, &s, "],\n");
     write_text(a, &s, "ownership", name_of(owners, COUNT_OF(owners), p->ownership));
+    for (uint32_t k = 0; k < p->n_owners; k++) {
+        str_add(a, &s, k ? ",\n" : "  \"owners\": [\n");
+        write_owner(a, &s, &p->owners[k]);
+    }
+    str_add(a, &s, p->n_owners ? "\n  ],\n" : "");
     str_add(a, &s, "  \"shapes\": [");
     for (uint32_t k = 0; k < p->n_shapes; k++) {
         str_add(a, &s, k ? ",\n" : "\n");

@@ -15,13 +15,13 @@ typedef struct CacheHead {
 } CacheHead;
 #define MAGIC UINT64_C(0x31657069706b7668) /* hvkpipe1 */
 
-static bool file_name(const VkdDevice *d, char *out, size_t size)
+bool vkd_cache_path(const VkdDevice *d, const char *what, char *out, size_t size)
 {
     const char *folder = secure_getenv("HEDDLE_CACHE");
     if (!folder || !*folder)
         return false;
-    int n = snprintf(out, size, "%s/vulkan-%016llx.pipelines", folder,
-                     (unsigned long long)d->base.info.identity);
+    int n = snprintf(out, size, "%s/vulkan-%016llx.%s", folder,
+                     (unsigned long long)d->base.info.identity, what);
     return n > 0 && (size_t)n < size && (mkdir(folder, 0777) == 0 || errno == EEXIST);
 }
 
@@ -42,7 +42,7 @@ void vkd_open_cache(VkdDevice *d)
 {
     char path[4096];
     size_t size = 0;
-    if (!file_name(d, path, sizeof path))
+    if (!vkd_cache_path(d, "pipelines", path, sizeof path))
         return;
     char *file = file_read(path, &size, NULL);
     const char *data = data_of(d, file, &size);
@@ -63,7 +63,7 @@ void vkd_close_cache(VkdDevice *d)
     if (!d->cache)
         return;
     bool more = !d->GetPipelineCacheData(d->handle, d->cache, &size, NULL) && size > d->cached;
-    char *data = more && file_name(d, path, sizeof path) ? malloc(size) : NULL;
+    char *data = more && vkd_cache_path(d, "pipelines", path, sizeof path) ? malloc(size) : NULL;
     if (data && !d->GetPipelineCacheData(d->handle, d->cache, &size, data)) {
         CacheHead head = { MAGIC, d->base.info.identity,
                            hash_bytes(data, size, d->base.info.identity) };

@@ -212,6 +212,8 @@ static HeddleResult open_vulkan(const DeviceOptions *o, DeviceBase **out, DiagSi
         r = vkd_failed(d, made, "opening a device", sink);
     if (!r)
         vkd_open_cache(d);
+    if (!r && !arena_try(&d->arena, vkd_ask, d))
+        r = vkd_failed(d, VK_ERROR_OUT_OF_HOST_MEMORY, "opening a device", sink);
     if (r) {
         close_vulkan(&d->base);
         return r;

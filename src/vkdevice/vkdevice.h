@@ -154,6 +154,13 @@ bool vkd_is_stuck(VkdDevice *d);
 
 void vkd_open_cache(VkdDevice *d);
 void vkd_close_cache(VkdDevice *d);
+/* A file of the driver's in HEDDLE_CACHE; false: that is not there. */
+bool vkd_cache_path(const VkdDevice *d, const char *what, char *out, size_t size);
+
+/* ---- ask.c ----------------------------------------------------------------------------------- */
+
+/* Who holds which element, into the profile; before the device is anybody's, in its arena. */
+void vkd_ask(void *device);
 
 /* ---- memory.c -------------------------------------------------------------------------------- */
 

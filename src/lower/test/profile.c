@@ -119,3 +119,93 @@ TEST(those_that_come_along)
     }
     globfree(&found);
 }
+
+/* ---- who holds what -------------------------------------------------------------------------- */
+
+enum { LANES = 32, SIDE = 16, SIZE = SIDE * SIDE, LENGTH = SIZE / LANES };
+
+/* Rows and columns as of m16n16 accumulators of NVIDIA's: pairs of columns, rows 8 apart. */
+static void answers_of(uint32_t rows[SIZE], uint32_t cols[SIZE])
+{
+    for (uint32_t k = 0; k < SIZE; k++) {
+        uint32_t lane = k / LENGTH, e = k % LENGTH;
+        rows[k] = lane / 4 + e / 2 % 2 * 8;
+        cols[k] = lane % 4 * 2 + e % 2 + e / 4 * 8;
+    }
+}
+
+TEST(owners_are_fitted)
+{
+    uint32_t rows[SIZE], cols[SIZE], matrix[SIZE], loaded[SIZE];
+    const uint32_t *const answers[2] = { rows, cols };
+    LowerOwner o = { .type = PROFILE_F32, .use = 2, .rows = SIDE, .cols = SIDE };
+    answers_of(rows, cols);
+    CHECK(owner_fit(&o, LANES, answers));
+    for (uint32_t k = 0; k < SIZE; k++) {
+        uint32_t at[2];
+        owner_place(&o, k / LENGTH, k % LENGTH, at);
+        CHECK(at[0] == rows[k] && at[1] == cols[k]);
+        matrix[k] = k * 37 % 101;
+    }
+    for (uint32_t k = 0; k < SIZE; k++)
+        loaded[k] = matrix[rows[k] * SIDE + cols[k]];
+    CHECK(owner_explains(&o, LANES, matrix, loaded));
+    loaded[77]++;
+    CHECK(!owner_explains(&o, LANES, matrix, loaded));
+}
+
+/* Drivers whose answers are no function of the shape: each load deals anew, elements are held
+ * twice, two lanes are exchanged for one element alone. */
+TEST(lies_are_not_taken)
+{
+    uint32_t rows[SIZE], cols[SIZE], matrix[SIZE], loaded[SIZE];
+    const uint32_t *const answers[2] = { rows, cols };
+    LowerOwner o = { .type = PROFILE_F32, .use = 2, .rows = SIDE, .cols = SIDE };
+    answers_of(rows, cols);
+    CHECK(owner_fit(&o, LANES, answers));
+    for (uint32_t k = 0; k < SIZE; k++)
+        matrix[k] = k;
+    for (uint32_t k = 0; k < SIZE; k++) { /* the second load begins at another lane */
+        uint32_t other = (k + LENGTH) % SIZE;
+        loaded[k] = matrix[rows[other] * SIDE + cols[other]];
+    }
+    CHECK(!owner_explains(&o, LANES, matrix, loaded));
+    for (uint32_t k = 0; k < SIZE; k++) /* between the loads of rows and of columns */
+        cols[k] = (cols[k] + 1) % SIDE;
+    CHECK(!owner_fit(&o, LANES, answers));
+    answers_of(rows, cols);
+    for (uint32_t k = SIZE / 2; k < SIZE; k++) {
+        rows[k] = rows[k - SIZE / 2];
+        cols[k] = cols[k - SIZE / 2];
+    }
+    CHECK(!owner_fit(&o, LANES, answers));
+    answers_of(rows, cols);
+    uint32_t was = rows[100];
+    rows[100] = rows[200];
+    rows[200] = was;
+    CHECK(!owner_fit(&o, LANES, answers));
+}
+
+TEST(owners_are_written_and_read)
+{
+    Arena a = { 0 };
+    TestDiags d;
+    uint32_t rows[SIZE], cols[SIZE];
+    const uint32_t *const answers[2] = { rows, cols };
+    LowerOwner o = { .type = PROFILE_F16, .use = 1, .rows = SIDE, .cols = SIDE };
+    answers_of(rows, cols);
+    CHECK(owner_fit(&o, LANES, answers));
+    const LowerProfile *p = read_profile(&a, good, sizeof good - 1, &d);
+    LowerProfile with = *p;
+    with.ownership = PROFILE_ASKED;
+    with.owners = &o;
+    with.n_owners = 1;
+    const char *text = profile_write(&a, &with);
+    p = read_profile(&a, text, strlen(text), &d);
+    CHECK(p && p->ownership == PROFILE_ASKED && p->n_owners == 1);
+    CHECK(p && !memcmp(p->owners, &o, sizeof o));
+    o.elements[1][0] = o.elements[1][1]; /* an element is held twice */
+    text = profile_write(&a, &with);
+    CHECK(!read_profile(&a, text, strlen(text), &d));
+    arena_free(&a);
+}
