@@ -45,7 +45,7 @@ test-cuda: build-release
 	@tools/test.sh build/release -L cuda --verbose
 
 bench: build-release
-	@for program in build/release/bin/bench_*; do $$program || exit 1; done
+	@for program in build/release/bin/bench_*; do HEDDLE_TIER=full $$program || exit 1; done
 
 # Against NVIDIA's own Vulkan driver and cuBLAS; without a GPU it says so.
 bench-cuda: build-release

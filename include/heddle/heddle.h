@@ -502,6 +502,16 @@ typedef enum HeddleEmit {
     HEDDLE_EMIT_OBJECT,             /* a relocatable object */
 } HeddleEmit;
 
+/* How much work goes into a kernel's machine code. cpu has tiers; other devices ignore them. */
+typedef enum HeddleTier {
+    /* A large kernel is compiled fast at first, and once more, beside what runs, when it has run
+     * for as long as that took; dispatches from then on run the better code. Others: FULL.
+     * HEDDLE_TIER=fast or full in the environment stands for this one. */
+    HEDDLE_TIER_AUTO,
+    HEDDLE_TIER_FAST,               /* compiled fast, for good */
+    HEDDLE_TIER_FULL,
+} HeddleTier;
+
 typedef struct HeddleKernelOptions {
     size_t struct_size;
     const char *entry;              /* NULL = the only entry point */
@@ -538,6 +548,8 @@ typedef struct HeddleKernelOptions {
                                      * HeddleReport; much slower where lines are short. Implies
                                      * stats and debug */
     bool remarks;                   /* cpu: keep what heddle_kernel_remarks tells */
+    HeddleTier tier;                /* AUTO is FULL where there is a form to keep but an object,
+                                     * remarks, counts or a profile to make */
 } HeddleKernelOptions;
 
 typedef struct HeddleKernel HeddleKernel;

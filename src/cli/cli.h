@@ -38,7 +38,7 @@ typedef struct CliOptions {
     CliCommand command;
     CliStrings inputs; /* the arguments that are no options */
     CliStrings binds, outs, specs, compares, pushes, includes, defines;
-    const char *output, *emit, *device, *entry, *glslang, *target_env, *language, *isa, *svg,
+    const char *output, *emit, *device, *entry, *tier, *glslang, *target_env, *language, *isa, *svg,
         *check, *rotate_as, *sweep, *target, *arrays, *profile, *html, *known;
     uint32_t groups[3], global[3], local[3], offset[3];
     bool has_groups, has_global, has_local;

@@ -312,13 +312,34 @@ static void choose_local_size(const CliOptions *o, const HeddleKernelInfo *info,
         memcpy(size, chosen, sizeof chosen);
 }
 
+/* What is measured, or written, is what would run in the end. */
+static bool parse_tier(const CliOptions *o, HeddleTier *out)
+{
+    static const char *const names[] = { [HEDDLE_TIER_AUTO] = "auto",
+                                         [HEDDLE_TIER_FAST] = "fast",
+                                         [HEDDLE_TIER_FULL] = "full" };
+    bool full = o->command == CMD_BENCH || o->command == CMD_COMPILE;
+    *out = full ? HEDDLE_TIER_FULL : HEDDLE_TIER_AUTO;
+    for (size_t i = 0; o->tier && i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(o->tier, names[i])) {
+            *out = (HeddleTier)i;
+            return true;
+        }
+    }
+    if (o->tier)
+        complain("--tier takes auto, fast or full, not '%s'", o->tier);
+    return !o->tier;
+}
+
 HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModule *m,
                          CliPurpose purpose, HeddleKernel **out, HeddleLog *log)
 {
     *out = NULL;
     HeddleSpecValue *specs = NULL;
     const HeddleKernelInfo *info = find_entry(o, m);
-    if (info && !o->pipeline && !o->profile && !parse_specs(o, info, &specs))
+    HeddleTier tier;
+    if (!parse_tier(o, &tier) ||
+        (info && !o->pipeline && !o->profile && !parse_specs(o, info, &specs)))
         return HEDDLE_ERROR_ARGUMENT;
     HeddleKernelOptions k = { .struct_size = sizeof k,
                               .entry = o->entry,
@@ -333,6 +354,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .stats = purpose.stats,
                               .profile = purpose.profile,
                               .remarks = purpose.remarks,
+                              .tier = tier,
                               .emit = purpose.emit };
     choose_local_size(o, info, k.local_size);
     k.check = o->check != NULL;

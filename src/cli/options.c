@@ -74,6 +74,10 @@ static const Option options[] = {
       FLAG, AT(exact), 0, KERNEL },
     { "--no-optimisation", NULL, "only the passes the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
+    { "--tier", "TIER", "cpu: auto: large kernels begin with code that was compiled fast; fast: all"
+      " do, and keep it; full: none does (default of bench and"
+      " compile)",
+      STRING, AT(tier), 0, KERNEL },
     { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RESULTS },
     { "--budget", "N", "reference: instructions an invocation may run; default 67108864",
       NUMBER, AT(budget), 0, RESULTS },

@@ -26,6 +26,8 @@ static const struct {
     { "HEDDLE_BUDGET=N", "with HEDDLE_CHECK: instructions an invocation may run" },
     { "HEDDLE_DEBUG=1", "code with the shaders' lines, for debuggers and profilers" },
     { "HEDDLE_DEBUG=variables", "and with variables that GDB prints, not optimised" },
+    { "HEDDLE_TIER=TIER", "auto (default): large shaders begin with code that was compiled fast;"
+                          " fast, full" },
     { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
     { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },
     { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (elsewhere: GLSL's modules)" },

@@ -10,11 +10,13 @@
 #include "cpu/cpu.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/run/fault.h"
+#include "cpu/tier.h"
 
 typedef struct Cpu {
     DeviceBase base;
     CpuTarget target;
     CpuDevice *workers;
+    CpuTiers *tiers;
     char name[128];
     const char *features[16];
 } Cpu;
@@ -22,6 +24,7 @@ typedef struct Cpu {
 typedef struct CpuCompiled {
     DeviceKernel base;
     CpuKernel *code;
+    CpuTiered *tiered;             /* what takes its place; NULL: nothing does */
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     bool is_object;                /* code->text is its machine code, which save needs */
     CpuCounts counts;
@@ -73,6 +76,7 @@ static uint64_t identity_of(const CpuTarget *t)
 static void close_cpu(DeviceBase *d)
 {
     Cpu *c = (Cpu *)d;
+    cpu_tiers_free(c->tiers);
     if (c->workers)
         cpu_device_free(c->workers);
     cpu_target_free(&c->target);
@@ -94,6 +98,7 @@ static HeddleResult open_cpu(const DeviceOptions *o, DeviceBase **out, DiagSink 
         close_cpu(&c->base);
         return HEDDLE_ERROR_UNSUPPORTED;
     }
+    c->tiers = cpu_tiers_new(&c->target);
     read_name(c->name, sizeof c->name);
     c->base.ops = &cpu_device_ops;
     c->base.info = (DeviceInfo){
@@ -165,6 +170,18 @@ static const CpuEmit emits[] = {
 };
 /* clang-format on */
 
+/* Counts belong to one compilation, and so does a form that somebody looks at. */
+static CpuTier tier_of(const DeviceCompile *how)
+{
+    bool looks = how->emit != HEDDLE_EMIT_NOTHING && how->emit != HEDDLE_EMIT_OBJECT;
+    switch (how->tier) {
+    case HEDDLE_TIER_FAST: return CPU_TIER_FAST;
+    case HEDDLE_TIER_FULL: return CPU_TIER_FULL;
+    default:
+        return how->stats || how->profile || how->remarks || looks ? CPU_TIER_FULL : CPU_TIER_AUTO;
+    }
+}
+
 /* An address that a kernel makes of a pointer belongs to no buffer that could be asked. */
 static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
 {
@@ -194,7 +211,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                            .debug = how->debug,
                            .profile = how->profile,
                            .remarks = how->remarks,
-                           .optimise = !how->no_optimisation };
+                           .optimise = !how->no_optimisation,
+                           .tier = tier_of(how) };
     memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
     if ((unsigned)how->emit < COUNT_OF(emits))
         options.emit = emits[how->emit];
@@ -211,6 +229,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         return HEDDLE_ERROR_MEMORY;
     }
     k->is_object = options.emit == CPU_EMIT_OBJECT;
+    if (code->fast && options.tier == CPU_TIER_AUTO && c->tiers)
+        k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, code);
     *out = &k->base;
     return HEDDLE_OK;
 }
@@ -218,15 +238,18 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
 static void release_compiled(DeviceKernel *k)
 {
     CpuCompiled *c = (CpuCompiled *)k;
+    cpu_tiered_free(c->tiered);
     cpu_counts_end(&c->counts);
     cpu_kernel_free(c->code);
     free(k);
 }
 
+/* The first tier's code is not worth keeping. */
 static size_t save_compiled(const DeviceKernel *k, void *out)
 {
     const CpuCompiled *c = (const CpuCompiled *)k;
-    return c->is_object ? cpu_kernel_save(c->code, out) : 0;
+    const CpuKernel *better = cpu_tiered_code(c->tiered), *code = better ? better : c->code;
+    return c->is_object && !code->fast ? cpu_kernel_save(code, out) : 0;
 }
 
 static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
@@ -249,10 +272,11 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
 {
     const Cpu *c = cpu_of(x->kernel);
     const CpuCompiled *k = (const CpuCompiled *)x->kernel;
+    const CpuKernel *better = cpu_tiered_code(k->tiered), *code = better ? better : k->code;
     (void)base;
     if (!cpu_target_runs(&c->target, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
-    CpuDispatch d = { .kernel = k->code,
+    CpuDispatch d = { .kernel = code,
                       .slots = x->slots,
                       .counts = x->counts,
                       .push = x->push,
@@ -264,18 +288,19 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .stats = x->stats,
                       .rows = k->counts.rows,
                       .sample_ns = x->sample_ns,
-                      .samples = k->counts.samples,
+                      .samples = better ? NULL : k->counts.samples,
                       .watchdog_ns = x->watchdog_ns };
     if (k->arguments)
-        d.push = device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &d.local_bytes);
+        d.push = device_arguments(x, k->arguments, code->shared_bytes, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
     memcpy(d.enqueued_size, x->local_size, sizeof d.enqueued_size);
     memcpy(d.global_size, x->global_size, sizeof d.global_size);
     memcpy(d.global_offset, x->global_offset, sizeof d.global_offset);
     DeviceRegion part;
     bool good = true;
+    uint64_t start = x->untimed && !k->tiered ? 0 : clock_ns();
     if (!x->untimed)
-        x->start_ns = clock_ns();
+        x->start_ns = start;
     for (uint32_t n = 0; good && device_region(x, &n, &part);) {
         memcpy(d.groups, part.groups, sizeof d.groups);
         memcpy(d.base_group, part.first, sizeof d.base_group);
@@ -284,6 +309,8 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
     }
     if (!x->untimed)
         x->end_ns = clock_ns();
+    if (k->tiered && !better)
+        cpu_tiered_ran(k->tiered, clock_ns() - start);
     x->fault = d.fault;
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }

@@ -159,6 +159,7 @@ typedef struct DeviceCompile {
     uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
     bool robust, no_robust, stats, no_optimisation, debug, exact, profile, remarks;
     bool check, check_portability; /* only where info.checks */
+    HeddleTier tier;               /* what a device without tiers ignores */
     HeddleEmit emit;               /* a form that the device does not make is an error */
     SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
                                      * with the positions that a written module names */

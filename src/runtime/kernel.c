@@ -210,6 +210,7 @@ static HeddleResult compile_for_device(Build *b)
     how->exact = o->exact;
     how->profile = o->profile;
     how->remarks = o->remarks;
+    how->tier = o->tier;
     how->emit = o->emit;
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
         return HEDDLE_ERROR_SOURCE;
@@ -269,12 +270,17 @@ static HeddleResult check_options(const HeddleDevice *device, const HeddleKernel
 }
 
 /* What the environment asks of every kernel: lines; with "variables" these too, which code that
- * nothing optimises has in memory. */
+ * nothing optimises has in memory; a tier, of kernels whose caller names none. */
 static void read_environment(HeddleKernelOptions *o)
 {
     const char *s = secure_getenv("HEDDLE_DEBUG");
     o->debug |= s && *s && strcmp(s, "0");
     o->no_optimisation |= s && !strcmp(s, "variables");
+    const char *tier = secure_getenv("HEDDLE_TIER");
+    if (o->tier == HEDDLE_TIER_AUTO && tier)
+        o->tier = !strcmp(tier, "fast")   ? HEDDLE_TIER_FAST
+                  : !strcmp(tier, "full") ? HEDDLE_TIER_FULL
+                                          : HEDDLE_TIER_AUTO;
 }
 
 HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,

@@ -41,6 +41,8 @@ void kernel_release(HvKernel *k)
     atomic_store(&k->left, clock_ns());
     if (atomic_fetch_sub(&k->references, 1) != 1)
         return;
+    if (k->folder)
+        folder_add(k->folder, k);
     if (k->heddle)
         heddle_kernel_free(k->heddle);
     else
@@ -188,17 +190,18 @@ HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key)
     return k;
 }
 
-void folder_add(const char *folder, const HvKernel *k)
+bool folder_add(const char *folder, const HvKernel *k)
 {
     char path[4096];
     size_t size = save_kernel(k, NULL);
     void *data = size ? malloc(size) : NULL;
     if (!data)
-        return;
+        return false;
     save_kernel(k, data);
     file_name(path, sizeof path, folder, &k->key);
     file_write(path, data, size, NULL, 0, NULL);
     free(data);
+    return true;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -265,8 +265,9 @@ static VkResult find_kernel(Build *b, HvCache *cache, bool *hit, HvKernel **out)
         VkResult r = compile_kernel(b, out);
         if (r)
             return r;
-        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT)
-            folder_add(folder, *out);
+        /* a large kernel has code worth keeping only after it has run */
+        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT && !folder_add(folder, *out))
+            (*out)->folder = folder;
         memcpy((*out)->name, b->name, sizeof b->name);
     }
     for (int i = 0; i < 2; i++) {

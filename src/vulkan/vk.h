@@ -356,6 +356,7 @@ typedef struct HvKernel {
     HeddleKernel *heddle;      /* NULL when it comes from where kernels are kept */
     DeviceKernel *code;        /* heddle's, or its own */
     char name[64];             /* of its module, for people */
+    const char *folder;        /* that it is to be kept in when it goes; or NULL */
     atomic_uint_fast64_t left; /* clock_ns when somebody last let go of it */
     atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
 } HvKernel;
@@ -384,7 +385,8 @@ void cache_release(HvCache *c, HvKernel *k);               /* kernel_release, an
 void cache_report(const HvCache *c, HvInstance *instance); /* HEDDLE_STATS, to the log */
 /* The same in a folder of files, which several processes may use at once. */
 HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key);
-void folder_add(const char *folder, const HvKernel *k);
+/* False: there is nothing to keep of it, at least not yet. */
+bool folder_add(const char *folder, const HvKernel *k);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------ */
 

@@ -60,7 +60,7 @@ typedef struct Devices {
 typedef struct Config {
     HeddleDevice *device;
     uint32_t subgroup_size;
-    bool cpu, robust, plain, check;
+    bool cpu, robust, plain, fast, check;
     uint64_t seed;
 } Config;
 
@@ -68,7 +68,8 @@ static void describe(const Config *c, char *text, size_t size)
 {
     const HeddleDeviceInfo *info = heddle_device_info(c->device);
     snprintf(text, size, "%s %s, subgroups of %u%s%s%s", info->kind_name, info->target,
-             c->subgroup_size, c->robust ? ", robust" : "", c->plain ? ", not optimised" : "",
+             c->subgroup_size, c->robust ? ", robust" : "",
+             c->plain ? ", not optimised" : c->fast ? ", the first tier" : "",
              c->check ? ", checked" : "");
 }
 
@@ -96,7 +97,8 @@ static bool run(const HeddleModule *module, const GenKernel *k, const Config *c,
 {
     HeddleDevice *device = c->device;
     HeddleKernelOptions o = { .subgroup_size = c->subgroup_size, .robust = c->robust,
-                              .check = c->check, .no_optimisation = c->plain };
+                              .check = c->check, .no_optimisation = c->plain,
+                              .tier = c->fast ? HEDDLE_TIER_FAST : HEDDLE_TIER_AUTO };
     HeddleKernel *kernel = NULL;
     HeddleBuffer *b[N_BUFFERS] = { NULL };
     HeddleBinding bindings[N_BUFFERS];
@@ -158,6 +160,7 @@ static bool compare(const Devices *d, const HeddleModule *module, const GenKerne
             c.subgroup_size = sizes[(seed + 1 + seed / 5 % 4) % 5];
         c.robust = c.cpu && (outside || turn & 1);
         c.plain = c.cpu && (turn >> 1 & 3) == 0;
+        c.fast = c.cpu && (turn >> 1 & 3) == 1;
         c.check = !c.cpu && !outside && turn & 1;
         GenMemory *to = c.cpu ? &got : &want;
         gen_fill(to, k, seed);

@@ -44,6 +44,7 @@ typedef struct Compile {
     CpuJit *out;
     LLVMTargetMachineRef machine;
     LLVMOrcLLJITRef jit;
+    bool fast;       /* the first tier */
     uint64_t frames; /* stack frames of all functions, as LLVM reports them */
     Message messages[16];
     uint32_t n_messages;
@@ -134,8 +135,8 @@ static LLVMTargetMachineRef target_machine(Compile *c)
      * which the linker places beside it, and calls go through its stubs. */
     LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
         target, c->target->triple, c->target->cpu, c->target->features,
-        c->options->optimise ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone, LLVMRelocPIC,
-        LLVMCodeModelSmall);
+        c->options->optimise && !c->fast ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+        LLVMRelocPIC, LLVMCodeModelSmall);
     if (!machine)
         fail(c, "LLVM has no code generator for ", c->target->triple);
     return machine;
@@ -243,21 +244,31 @@ static const char optimising_passes[] =
     "sroa<modify-cfg>,early-cse<memssa>,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),adce,simplifycfg)";
 
+/* The first tier's: what makes the fast selection that follows faster, each well below its time. */
+static const char fast_passes[] = "always-inline,function("
+                                  "sroa<modify-cfg>,early-cse,simplifycfg,instsimplify,adce,"
+                                  "simplifycfg,instsimplify)";
+
 /* What LLVM's code generator folds only while it makes code (x | true), it takes an i1's upper bits
- * for zeros behind that are none, on every machine. */
+ * for zeros behind that are none, on every machine. The first tier ends with it for this, too. */
 static const char plain_passes[] = "function(instsimplify)";
+
+static bool unwanted(const Compile *c)
+{
+    return c->options->unwanted && atomic_load(c->options->unwanted);
+}
 
 static bool run(Compile *c, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    return !failed(c, "LLVM's passes: ", error);
+    return !failed(c, "LLVM's passes: ", error) && !unwanted(c);
 }
 
 static bool optimise(Compile *c)
 {
-    if (!run(c, optimising_passes))
+    if (!run(c, c->fast ? fast_passes : optimising_passes))
         return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
@@ -269,7 +280,7 @@ static bool run_passes(Compile *c)
 {
     if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
         return false;
-    cpu_work_around(c->module, c->options->optimise ? c->target->vector_bits : 0);
+    cpu_work_around(c->module, c->options->optimise && !c->fast ? c->target->vector_bits : 0);
     return true;
 }
 
@@ -342,6 +353,10 @@ static bool link_object(Compile *c, LLVMMemoryBufferRef object)
 static bool prepare_module(Compile *c)
 {
     LLVMContextSetDiagnosticHandler(c->context, on_diagnostic, c);
+    CpuTier tier = c->options->tier;
+    c->fast = c->options->optimise &&
+              (tier == CPU_TIER_FAST ||
+               (tier == CPU_TIER_AUTO && cpu_is_large(c->module, c->target->vector_bits)));
     c->machine = target_machine(c);
     if (!c->machine)
         return false;
@@ -426,7 +441,7 @@ static bool finish(Compile *c, double start, DiagSink *sink)
     if (!code) {
         if (c->ok)
             diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
-        else if (!c->n_messages)
+        else if (!c->n_messages && !unwanted(c))
             diag(sink, DIAG_ERROR, NULL, NULL, "LLVM failed without saying why");
         dispose_jit(c->jit);
         free(c->out->text);
@@ -436,6 +451,7 @@ static bool finish(Compile *c, double start, DiagSink *sink)
     }
     code->jit = c->jit;
     c->out->owner = code;
+    c->out->fast = c->fast;
     c->out->seconds = clock_seconds() - start;
     return true;
 }

@@ -34,6 +34,7 @@ typedef struct CpuJit {
     size_t text_size;     /* of a text without its final NUL */
     CpuLines *lines;      /* of options->debug; or NULL */
     uint32_t stack_bytes; /* for the kernel function and what it calls, with room for libm */
+    bool fast;            /* compiled as the first tier is */
     double seconds;
 } CpuJit;
 
@@ -49,6 +50,11 @@ void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
+
+/* ---- size.c: for jit.c, which tier a module is compiled for ---------------------------------- */
+
+/* Whether everything that jit.c can do for the module takes longer than people like to wait. */
+bool cpu_is_large(LLVMModuleRef module, uint32_t vector_bits);
 
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 

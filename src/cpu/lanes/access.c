@@ -96,18 +96,33 @@ static bool needs_loop(Emit *e, uint32_t bits, bool store)
     return e->W >= (store || lanes_of(e)->machine->vector_bits < 256 ? 32 : 64);
 }
 
+/* A base and indices as they are, which are half as wide, if that is what the addresses consist
+ * of. */
+static bool has_indices(LV address)
+{
+    return LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
+           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(address, 0))) == LLVMPointerTypeKind;
+}
+
 static LanesLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
 {
     Lanes *lanes = lanes_of(e);
+    bool indices = has_indices(address);
+    LV where = indices ? LLVMGetOperand(address, 1) : address;
     if (!lanes->addresses) {
         lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
         lanes->values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
     }
-    LLVMBuildStore(e->b, address, lanes->addresses);
+    LLVMBuildStore(e->b, where, lanes->addresses);
     LLVMBuildStore(e->b, values, lanes->values);
     bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
     LanesLoop l = lane_loop_begin(e, all ? NULL : mask);
-    *at = LLVMBuildLoad2(e->b, e->ptr, in_array(e, e->ptr, lanes->addresses, l.index), "");
+    LT element = LLVMGetElementType(LLVMTypeOf(where));
+    *at = LLVMBuildLoad2(e->b, element, in_array(e, element, lanes->addresses, l.index), "");
+    if (indices) {
+        LV base = LLVMGetOperand(address, 0);
+        *at = LLVMBuildGEP2(e->b, LLVMGetGEPSourceElementType(address), base, at, 1, "");
+    }
     return l;
 }
 

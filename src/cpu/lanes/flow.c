@@ -66,22 +66,25 @@ LV lanes_uniform(Emit *e, LV v) { return emit_lane(e, v, lanes_first(e)); }
 
 /* ---- loops over lanes ------------------------------------------------------------------------ */
 
+static void while_lanes_are_left(Emit *e, const LanesLoop *l, LV rest)
+{
+    LV more = LLVMBuildICmp(e->b, LLVMIntNE, rest, LLVMConstNull(LLVMTypeOf(rest)), "");
+    LLVMBuildCondBr(e->b, more, l->body, l->done);
+}
+
+/* The test is at the end, where LLVM would move it: for loop after loop it takes the square of
+ * their number. */
 LanesLoop lane_loop_begin(Emit *e, LV mask)
 {
     LanesLoop l = { 0 };
     LV bits = mask_bits(e, mask ? mask : all_lanes(e));
-    LT type = LLVMTypeOf(bits);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     l.done = emit_new_block(e, "lanes.done");
     l.body = emit_new_block(e, "lanes.body");
-    l.head = emit_new_block(e, "lanes");
-    LLVMBuildBr(e->b, l.head);
-    LLVMPositionBuilderAtEnd(e->b, l.head);
-    l.rest = LLVMBuildPhi(e->b, type, "");
-    LLVMAddIncoming(l.rest, &bits, &before, 1);
-    LV more = LLVMBuildICmp(e->b, LLVMIntNE, l.rest, LLVMConstNull(type), "");
-    LLVMBuildCondBr(e->b, more, l.body, l.done);
+    while_lanes_are_left(e, &l, bits);
     LLVMPositionBuilderAtEnd(e->b, l.body);
+    l.rest = LLVMBuildPhi(e->b, LLVMTypeOf(bits), "");
+    LLVMAddIncoming(l.rest, &bits, &before, 1);
     l.index = lowest_bit(e, l.rest, true);
     return l;
 }
@@ -94,7 +97,7 @@ void lane_loop_end(Emit *e, LanesLoop *l)
         rest = LLVMBuildAnd(e->b, rest, LLVMBuildNot(e->b, l->also, ""), "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
     LLVMAddIncoming(l->rest, &rest, &from, 1);
-    LLVMBuildBr(e->b, l->head);
+    while_lanes_are_left(e, l, rest);
     LLVMPositionBuilderAtEnd(e->b, l->done);
 }
 

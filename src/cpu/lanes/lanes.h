@@ -95,7 +95,7 @@ void lanes_streams(Emit *e, uint64_t bytes);
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */
 typedef struct LanesLoop {
     LV index, rest, also;
-    LLVMBasicBlockRef head, body, done;
+    LLVMBasicBlockRef body, done;
 } LanesLoop;
 LanesLoop lane_loop_begin(Emit *e, LV mask);
 void lane_loop_end(Emit *e, LanesLoop *l);

@@ -8,6 +8,8 @@
 
 #include "device/device.h"
 
+#include <stdatomic.h>
+
 /* ---- the ABI --------------------------------------------------------------------------------- */
 
 /* Names: of a kernel's function, and of C functions that it calls. */
@@ -81,6 +83,9 @@ typedef enum CpuEmit {
     CPU_EMIT_OBJECT
 } CpuEmit;
 
+/* How much work goes into machine code; AUTO: little where much would take long. */
+typedef enum CpuTier { CPU_TIER_FULL, CPU_TIER_FAST, CPU_TIER_AUTO } CpuTier;
+
 typedef struct CpuOptions {
     /* 8, 16, 32, 64, 128; 0 = the kernel's required size, else 32 */
     uint32_t subgroup_size;
@@ -93,7 +98,11 @@ typedef struct CpuOptions {
     bool remarks;     /* keep CpuKernel.remarks */
     const char *name; /* of the kernel, for profilers; NULL will do. For the call */
     bool optimise;    /* false: -O0, the passes' minimum; for tests */
-    CpuEmit emit;     /* also keep this text (or object) in the kernel */
+    CpuTier tier;     /* with optimise */
+    /* where another thread says that nobody waits for the result any more; or NULL. The
+     * compilation then ends soon, as one that failed, without a message */
+    const atomic_bool *unwanted;
+    CpuEmit emit; /* also keep this text (or object) in the kernel */
 } CpuOptions;
 
 /* A line of the source that a kernel counts what it does on. */
@@ -127,6 +136,7 @@ typedef struct CpuKernel {
     bool can_yield;           /* has a loop with yields (lanes/turns.c) */
     bool puts_off;            /* code asks for CpuEnv.unwritten */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
+    bool fast;                /* the first tier's: the same kernel could run faster */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
     char *text;

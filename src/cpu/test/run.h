@@ -69,7 +69,7 @@ static inline SpvModule *glsl_module(Arena *a, const char *source, DiagSink *sin
 /* Compiles a module and runs it on buffers 0..n-1 (by binding). False after a failed check. */
 typedef struct Run {
     uint32_t subgroup_size, groups[3];
-    bool robust, plain, dump;   /* plain: not optimised */
+    bool robust, plain, fast, dump;   /* plain: not optimised; fast: the first tier */
     DeviceBinding buffers[8];
     uint32_t n_buffers;
     const void *push;
@@ -88,6 +88,7 @@ static inline bool run_module(const SpvModule *m, const Run *r)
     PassOptions passes = { .optimise = !r->plain };
     CpuOptions options = { .subgroup_size = r->subgroup_size, .robust = r->robust,
                            .optimise = !r->plain,
+                           .tier = r->fast ? CPU_TIER_FAST : CPU_TIER_FULL,
                            .emit = r->dump ? CPU_EMIT_LLVM : CPU_EMIT_NOTHING };
     CpuKernel *k = cpu_compile(m, &target, &passes, &options, &sink);
     bool ok = k != NULL;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tiers: which kernels begin with the first one, that the second one computes the same and takes
+ * its place, and that kernels and devices go while it is compiled.
+ */
+#include "run.h"
+
+#include "cpu/tier.h"
+
+enum { N = 256, LARGE = 2500, SECOND_NS = 1000000000 };
+
+static CpuTarget target;
+
+/* So many loops and branches, each with accesses of the lanes' own. */
+static SpvModule *kernel_of(Arena *arena, uint32_t steps)
+{
+    DiagSink sink = { 0 };
+    Str s = { 0 };
+    str_printf(arena, &s, "#version 460\nlayout(local_size_x = 64) in;\n"
+               "layout(std430, binding = 0) buffer A { uint a[]; };\n"
+               "layout(std430, binding = 1) buffer B { uint b[]; };\n"
+               "void main() { uint i = gl_GlobalInvocationID.x, x = a[i];\n");
+    for (uint32_t k = 0; k < steps; k++)
+        str_printf(arena, &s, "for (uint k = 0; k < (x & 3u); k++) {\n"
+                   "    if ((a[(x + k) & 255u] & %uu) == 0u) { x += %uu; continue; }\n"
+                   "    x = x * 31u + a[x & 255u]; if (x %% 7u == %uu) break; }\n",
+                   1u << k % 9, k, k % 7);
+    str_printf(arena, &s, "b[i] = x; }\n");
+    return glsl_module(arena, s.data, &sink);
+}
+
+static CpuOptions options_of(CpuTier tier)
+{
+    return (CpuOptions){ .subgroup_size = 32, .optimise = true, .tier = tier };
+}
+
+static CpuKernel *compile(const SpvModule *m, CpuTier tier)
+{
+    DiagSink sink = { 0 };
+    PassOptions passes = { .optimise = true };
+    CpuOptions options = options_of(tier);
+    CpuKernel *k = cpu_compile(m, &target, &passes, &options, &sink);
+    CHECK(k != NULL);
+    return k;
+}
+
+static bool ready(void)
+{
+    DiagSink sink = { 0 };
+    bool good = have_glslang() && (*target.triple || cpu_target(&target, NULL, &sink));
+    CHECK(good || !have_glslang());
+    return good;
+}
+
+static void run_kernel(CpuDevice *d, const CpuKernel *k, uint32_t *b)
+{
+    uint32_t a[N];
+    DiagSink sink = { 0 };
+    for (uint32_t i = 0; i < N; i++)
+        a[i] = i * 2654435761u >> 7;
+    DeviceBinding in = { a, sizeof a }, out = { b, N * sizeof *b };
+    const DeviceBinding *slots[2] = { 0 };
+    for (uint32_t i = 0; i < k->n_slots && i < 2; i++)
+        slots[i] = k->slots[i].binding ? &out : &in;
+    CpuDispatch x = { .kernel = k, .slots = slots, .groups = { N / 64, 1, 1 } };
+    memset(b, 0xee, N * sizeof *b);
+    CHECK(cpu_dispatch(d, &x, &sink));
+}
+
+TEST(large_kernels_begin_fast)
+{
+    if (!ready())
+        return;
+    Arena arena = { 0 };
+    static const struct { uint32_t steps; bool fast; } cases[] = { { 3, false }, { LARGE, true } };
+    for (unsigned c = 0; c < COUNT_OF(cases); c++) {
+        SpvModule *m = kernel_of(&arena, cases[c].steps);
+        CpuKernel *k = m ? compile(m, CPU_TIER_AUTO) : NULL;
+        CHECK(k && k->fast == cases[c].fast);
+        cpu_kernel_free(k);
+    }
+    arena_free(&arena);
+}
+
+/* The better code, after a wait for it; NULL: it does not come. */
+static const CpuKernel *wait_for(CpuTiered *t)
+{
+    const CpuKernel *better = NULL;
+    for (uint32_t ms = 0; !better && ms < 120000; ms++) {
+        better = cpu_tiered_code(t);
+        usleep(1000);
+    }
+    return better;
+}
+
+TEST(second_tier_takes_over)
+{
+    if (!ready())
+        return;
+    Arena arena = { 0 };
+    DiagSink sink = { 0 };
+    uint32_t before[N], after[N];
+    SpvModule *m = kernel_of(&arena, 8);
+    PassOptions passes = { .optimise = true };
+    CpuOptions options = options_of(CPU_TIER_AUTO);
+    CpuTiers *tiers = cpu_tiers_new(&target);
+    CpuDevice *d = cpu_device_new(2, true, &sink);
+    CpuKernel *first = compile(m, CPU_TIER_FAST);
+    CHECK(first->fast);
+    CpuTiered *t = cpu_tiered_new(tiers, m, &passes, &options, first);
+    arena_free(&arena); /* the module is its own */
+    run_kernel(d, first, before);
+    cpu_tiered_ran(t, 0);
+    CHECK(cpu_tiered_code(t) == NULL); /* not before it has run for long enough */
+    cpu_tiered_ran(t, (uint64_t)60 * SECOND_NS);
+    const CpuKernel *better = wait_for(t);
+    CHECK(better != NULL);
+    if (better) {
+        CHECK(!better->fast);
+        run_kernel(d, better, after);
+        CHECK(!memcmp(before, after, sizeof before));
+    }
+    cpu_tiered_free(t);
+    cpu_kernel_free(first);
+    cpu_tiers_free(tiers);
+    cpu_device_free(d);
+}
+
+TEST(kernels_and_devices_go_while_they_are_compiled)
+{
+    if (!ready())
+        return;
+    Arena arena = { 0 };
+    SpvModule *m = kernel_of(&arena, 60);
+    PassOptions passes = { .optimise = true };
+    CpuOptions options = options_of(CPU_TIER_AUTO);
+    CpuKernel *first = compile(m, CPU_TIER_FAST);
+    for (uint32_t wait_us = 0; wait_us < 60000; wait_us += 10000) {
+        CpuTiers *tiers = cpu_tiers_new(&target);
+        CpuTiered *t[4];
+        for (unsigned k = 0; k < COUNT_OF(t); k++) {
+            t[k] = cpu_tiered_new(tiers, m, &passes, &options, first);
+            cpu_tiered_ran(t[k], (uint64_t)60 * SECOND_NS);
+        }
+        usleep(wait_us);
+        cpu_tiered_free(t[0]); /* most often the one under way */
+        cpu_tiered_free(t[2]);
+        cpu_tiers_free(tiers);
+        cpu_tiered_free(t[1]); /* kernels may go after their device */
+        cpu_tiered_free(t[3]);
+    }
+    cpu_kernel_free(first);
+    arena_free(&arena);
+    CHECK(true);
+}
