@@ -103,7 +103,10 @@ static void describe(void *user)
     Arena *a = &m->arena;
     HlPhysical *p = NEW(a, HlPhysical);
     p->handle = m->handle;
+    char path[4096];
     vkf_describe(&i->facts, p->handle, &p->facts, a);
+    if (vkf_cache_path(&p->facts, i->config.cache, "profile.json", path, sizeof path))
+        vkf_read_answers(&p->facts, path, a);
     p->native = native_extensions(i, p->handle, a);
     p->ours = ~p->native & ((1u << HL_NONE) - 1);
     p->ours = (p->ours | i->config.added) & ~i->config.hidden;

@@ -131,6 +131,15 @@ typedef struct VkfStructure {
 } VkfStructure;
 const VkfStructure *vkf_structure(VkStructureType type); /* or NULL */
 
+/* ---- answers.c: what is kept of a driver ----------------------------------------------------- */
+
+uint64_t vkf_identity(const VkfFacts *f); /* of the driver, its version and the device */
+/* A file of the driver's in a folder, which may be NULL; false: there is no such name. */
+bool vkf_cache_path(const VkfFacts *f, const char *folder, const char *what, char *out,
+                    size_t size);
+/* Who holds which element, into the profile, if nobody knows. False: it is not kept. */
+bool vkf_read_answers(VkfFacts *f, const char *path, Arena *a);
+
 /* ---- shapes.c: matrices, as Vulkan lists them ------------------------------------------------ */
 
 typedef struct VkfComponent {

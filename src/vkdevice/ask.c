@@ -261,36 +261,6 @@ static void ask_all(VkdDevice *d)
     p->ownership = PROFILE_ASKED;
 }
 
-/* Of the same driver, subgroups and matrices. */
-static bool is_same(const LowerProfile *a, const LowerProfile *b)
-{
-    bool same = !strcmp(a->name, b->name) && !strcmp(a->source, b->source) &&
-                a->subgroup_size == b->subgroup_size && a->n_shapes == b->n_shapes;
-    for (uint32_t k = 0; same && k < a->n_shapes; k++) {
-        const LowerShape *x = &a->shapes[k], *y = &b->shapes[k];
-        same = x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
-               x->c == y->c && x->scope == y->scope;
-    }
-    return same;
-}
-
-static bool read_answers(VkdDevice *d, const char *path)
-{
-    size_t size;
-    DiagSink silent = { 0 };
-    LowerProfile *own = &d->facts.profile;
-    char *file = file_read(path, &size, NULL);
-    const LowerProfile *p = file ? profile_read(&d->arena, file, size, path, &silent) : NULL;
-    bool good = p && p->ownership == PROFILE_ASKED && is_same(p, own);
-    if (good) {
-        own->ownership = PROFILE_ASKED;
-        own->owners = p->owners;
-        own->n_owners = p->n_owners;
-    }
-    free(file);
-    return good;
-}
-
 void vkd_ask(void *user)
 {
     VkdDevice *d = user;
@@ -299,7 +269,7 @@ void vkd_ask(void *user)
     bool kept = vkd_cache_path(d, "profile.json", path, sizeof path);
     if (p->ownership != PROFILE_OPAQUE || !p->n_shapes)
         return;
-    bool there = kept && read_answers(d, path);
+    bool there = kept && vkf_read_answers(&d->facts, path, &d->arena);
     if (!there)
         ask_all(d);
     d->base.info.profile = profile_write(&d->arena, p);

@@ -4,7 +4,6 @@
  * for each driver and version of it. A sum before the driver's data keeps damaged files from it.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -18,11 +17,8 @@ typedef struct CacheHead {
 bool vkd_cache_path(const VkdDevice *d, const char *what, char *out, size_t size)
 {
     const char *folder = secure_getenv("HEDDLE_CACHE");
-    if (!folder || !*folder)
-        return false;
-    int n = snprintf(out, size, "%s/vulkan-%016llx.%s", folder,
-                     (unsigned long long)d->base.info.identity, what);
-    return n > 0 && (size_t)n < size && (mkdir(folder, 0777) == 0 || errno == EEXIST);
+    return vkf_cache_path(&d->facts, folder, what, out, size) &&
+           (mkdir(folder, 0777) == 0 || errno == EEXIST);
 }
 
 /* The driver's part of a file that is whole; or NULL. */

@@ -144,9 +144,7 @@ static void describe(void *user)
         info->shapes = NEW(a, HeddleMatrixShape);
     if (!info->flexible_shapes)
         info->flexible_shapes = NEW(a, HeddleFlexibleShape);
-    info->identity =
-        hash_bytes(p->pipelineCacheUUID, sizeof p->pipelineCacheUUID,
-                   hash_bytes(&p->driverVersion, sizeof p->driverVersion, p->deviceID));
+    info->identity = vkf_identity(&d->facts);
     list_sizes(d, NEW_ARRAY(a, uint32_t, 8));
     list_features(d, NEW_ARRAY(a, const char *, VKF_MOST_EXTENSIONS));
     d->unified = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||

@@ -88,7 +88,7 @@ TEST(lies)
 /* Read instead of asked where they are kept, and the driver is the same. */
 TEST(answers_are_kept)
 {
-    char folder[] = "/tmp/heddle-answers-XXXXXX", command[64];
+    char folder[] = "/tmp/heddle-answers-XXXXXX", command[64], path[512];
     REQUIRE(mkdtemp(folder) != NULL);
     setenv("HEDDLE_CACHE", folder, 1);
     REQUIRE(open_own());
@@ -98,6 +98,13 @@ TEST(answers_are_kept)
     CHECK(n >= 3);
     ask_again(1); /* nobody is asked */
     CHECK(p->n_owners == n && !waits);
+    VkfFacts *f = &opened->facts; /* as the layer does */
+    f->profile.ownership = PROFILE_OPAQUE;
+    f->profile.n_owners = 0;
+    CHECK(vkf_cache_path(f, folder, "profile.json", path, sizeof path));
+    CHECK(vkf_read_answers(f, path, &opened->arena) && p->n_owners == n);
+    CHECK(!vkf_read_answers(f, path, &opened->arena)); /* it is known */
+    CHECK(!vkf_cache_path(f, NULL, "profile.json", path, sizeof path));
     ((LowerProfile *)p)->name = "another";
     ask_again(1);
     CHECK(!p->n_owners && waits);
