@@ -317,6 +317,9 @@ typedef struct HeddleModuleOptions {
                                      * rotate; else SPIR-V's */
     const uint32_t *local_size;     /* x, y, z of kernels that name none (known_block_size); NULL =
                                      * one subgroup */
+    bool keep_variables;            /* OpenCL C, not opencl_to_vulkan: for debuggers, as kernels
+                                     * with debug and no_optimisation keep those of others; also
+                                     * by HEDDLE_DEBUG=variables */
 } HeddleModuleOptions;
 
 typedef struct HeddleModule HeddleModule;

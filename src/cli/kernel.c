@@ -88,6 +88,7 @@ static HeddleResult with_options(const CliOptions *o, OpenFn open, void *user, H
                               .defines = defines,
                               .n_defines = o->defines.len,
                               .target_env = o->target_env,
+                              .keep_variables = o->debug && o->no_optimisation,
                               .opencl_to_vulkan = o->target && !strcmp(o->target, "vulkan") };
     HeddleResult r = HEDDLE_ERROR_ARGUMENT;
     if (!good)

@@ -30,6 +30,22 @@ static void put_name(SpvModule *m, SpvId id, const char *name)
     spv_append_global(m, spv_make(m, SpvOpName, 0, 0, words, n + 1));
 }
 
+/* Whether a variable of that name is written by volatile stores: a front end did this already. */
+static bool is_there(const Keeper *s, const char *name)
+{
+    for (const SpvFunction *f = s->m->functions; f; f = f->next)
+        for (const SpvBlock *b = f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next) {
+                bool is = i->op == SpvOpStore && spv_n_operands(i) > 2 &&
+                          spv_operand(i, 2) & SpvMemoryAccessVolatileMask;
+                const char *own =
+                    is && spv_operand(i, 0) < s->n_ids ? spv_name(s->m, spv_operand(i, 0)) : NULL;
+                if (own && !strcmp(own, name))
+                    return true;
+            }
+    return false;
+}
+
 /* The type of what `i`, a variable or a parameter, holds or leads to, if that is to be kept. */
 static const SpvType *kept_type(const Keeper *s, const SpvInst *i)
 {
@@ -51,7 +67,7 @@ static void keep_value(Keeper *s, SpvInst *at, SpvId of, SpvId value)
 static void add_beside(Keeper *s, SpvInst *i, SpvInst *first)
 {
     const SpvType *t = kept_type(s, i);
-    if (!t)
+    if (!t || is_there(s, spv_name(s->m, i->id)))
         return;
     SpvId type = spv_pointer_type(s->m, SpvStorageClassFunction, t->id);
     uint32_t storage = SpvStorageClassFunction, n = spv_n_operands(i);

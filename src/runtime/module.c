@@ -172,13 +172,15 @@ static HeddleResult compile_glsl(Load *l)
 static OclOptions opencl_options(Arena *arena, const HeddleModuleOptions *o)
 {
     OclDefine *defines = NEW_ARRAY(arena, OclDefine, o->n_defines);
+    const char *s = secure_getenv("HEDDLE_DEBUG");
     for (uint32_t i = 0; i < o->n_defines; i++)
         defines[i] = (OclDefine){ o->defines[i].name, o->defines[i].value };
     return (OclOptions){ .include_dirs = o->include_dirs,
                          .n_include_dirs = o->n_include_dirs,
                          .defines = defines,
                          .n_defines = o->n_defines,
-                         .vulkan = o->opencl_to_vulkan };
+                         .vulkan = o->opencl_to_vulkan,
+                         .variables = o->keep_variables || (s && !strcmp(s, "variables")) };
 }
 
 static HeddleResult compile_opencl(Load *l)

@@ -208,6 +208,9 @@ struct SpvModule *ocl_compile(Arena *arena, const OclSource *source, const OclOp
                      .options = options,
                      .sink = sink,
                      .to_spirv = true };
-    return build(&j) ? ocl_spirv(arena, j.module, options && options->vulkan, j.source->name, sink)
-                     : NULL;
+    OclSpirv form = !options             ? OCL_SPIRV_KERNELS
+                    : options->vulkan    ? OCL_SPIRV_STRUCTURED
+                    : options->variables ? OCL_SPIRV_WITH_VARIABLES
+                                         : OCL_SPIRV_KERNELS;
+    return build(&j) ? ocl_spirv(arena, j.module, form, j.source->name, sink) : NULL;
 }

@@ -31,7 +31,8 @@ typedef struct OclOptions {
     uint32_t n_include_dirs;
     const OclDefine *defines;
     uint32_t n_defines;
-    bool vulkan; /* for pass_shader: one function a kernel, structured */
+    bool vulkan;    /* for pass_shader: one function a kernel, structured */
+    bool variables; /* not for it: they stay in memory, for debuggers */
 } OclOptions;
 
 /* A translation unit: its bytes, and its name for messages and for finding quoted includes. */

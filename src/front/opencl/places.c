@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A name is BEGIN, "line:column:file", END and the name that there was. */
+/* A name is BEGIN, "line:column:file", END and the name that there was; of variables that are kept
+ * for debuggers another END, and what LLVM appends. */
 static const char BEGIN = '\x01', END = '\x02';
 
 /* ---- debug locations ------------------------------------------------------------------------- */
@@ -80,20 +81,37 @@ void ocl_places_back(OclEmit *e, LLVMMetadataRef to)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void name_instruction(LLVMValueRef i)
+static void set_name(LLVMValueRef i, const char *own, size_t n, const char *behind)
 {
     unsigned length = 0, line = LLVMGetDebugLocLine(i);
     const char *file = LLVMGetDebugLocFilename(i, &length);
-    size_t n;
-    const char *own = LLVMGetValueName2(i, &n);
     if (!line || !file || LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVoidTypeKind)
         return;
     char *name = NULL;
-    int size = asprintf(&name, "%c%u:%u:%.*s%c%.*s", BEGIN, line, LLVMGetDebugLocColumn(i),
-                        (int)length, file, END, (int)n, own);
+    int size = asprintf(&name, "%c%u:%u:%.*s%c%.*s%s", BEGIN, line, LLVMGetDebugLocColumn(i),
+                        (int)length, file, END, (int)n, own, behind);
     if (size > 0)
         LLVMSetValueName2(i, name, (size_t)size);
     free(name);
+}
+
+static void name_instruction(LLVMValueRef i)
+{
+    size_t n;
+    const char *own = LLVMGetValueName2(i, &n);
+    set_name(i, own, n, "");
+}
+
+void ocl_name_kept(LLVMValueRef variable, const char *name)
+{
+    set_name(variable, name, strlen(name), (char[]){ END, 0 });
+}
+
+bool ocl_is_kept(LLVMValueRef variable)
+{
+    size_t n;
+    const char *s = LLVMGetValueName2(variable, &n);
+    return n && *s == BEGIN;
 }
 
 void ocl_name_places(LLVMModuleRef m)
@@ -153,7 +171,7 @@ static void take_place(Files *f, SpvInst *i)
     def->column = column;
     def->file = file_id(f, file, (size_t)(end - file));
     if (is_name(end + 1))
-        text_inst(f->m, SpvOpName, 0, def->id, end + 1, strlen(end + 1));
+        text_inst(f->m, SpvOpName, 0, def->id, end + 1, strcspn(end + 1, (char[]){ END, 0 }));
     spv_unlink(i);
 }
 

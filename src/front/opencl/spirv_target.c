@@ -24,7 +24,7 @@
 typedef struct Emission {
     LLVMModuleRef module;
     LLVMMemoryBufferRef out;
-    bool structured;
+    OclSpirv form;
     char *error;    /* for free() */
     char file[512]; /* of the kernel that the error is about, where that is known */
     unsigned line, column;
@@ -162,7 +162,11 @@ static bool is_vast(LLVMModuleRef m)
  * wholes or not at all. */
 static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
+    if (e->form == OCL_SPIRV_WITH_VARIABLES)
+        ocl_keep_variables(e->module);
     run_passes(e, ONE_FUNCTION, machine);
+    if (e->form == OCL_SPIRV_WITH_VARIABLES)
+        ocl_keep_inlined(e->module);
     bool vast = is_vast(e->module);
     LLVMModuleRef copy = LLVMCloneModule(e->module);
     run_passes(e, vast ? TIDY("sroa", "") : TIDY("sroa", LOOPS), machine);
@@ -173,7 +177,7 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
     } else {
         LLVMDisposeModule(copy);
     }
-    if (e->structured) {
+    if (e->form == OCL_SPIRV_STRUCTURED) {
         ocl_name_loops(e->module);
         run_passes(e, STRUCTURE, machine);
     }
@@ -310,10 +314,10 @@ static bool run_target(Emission *e)
 
 #endif
 
-SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, bool structured, const char *name,
+SpvModule *ocl_spirv(Arena *arena, LLVMModuleRef ir, OclSpirv form, const char *name,
                      DiagSink *sink)
 {
-    Emission e = { .module = ir, .structured = structured };
+    Emission e = { .module = ir, .form = form };
     SpvModule *m = NULL;
     bool good = run_target(&e);
     DiagLoc loc = { .file = e.line ? e.file : name, .line = e.line, .column = e.column };

@@ -10,14 +10,20 @@
 
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
+struct LLVMOpaqueValue;
 
 /* A kernel's attribute: where it is in the source, "line:column:file". */
 #define OCL_PLACE "heddle.place"
 
+typedef enum OclSpirv {
+    OCL_SPIRV_KERNELS,
+    OCL_SPIRV_STRUCTURED,    /* selections and loops nest, each with one way out: for pass_shader */
+    OCL_SPIRV_WITH_VARIABLES /* of numbers, for debuggers */
+} OclSpirv;
+
 /* The module in SPIR-V for OpenCL: Kernel, Physical64. Takes `ir` and its context, whatever comes
- * of it. `structured`: selections and loops nest, each with one way out, as pass_shader wants them.
- * `name` is what diagnostics call the module. NULL after reporting. */
-SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, bool structured, const char *name,
+ * of it. `name` is what diagnostics call the module. NULL after reporting. */
+SpvModule *ocl_spirv(Arena *arena, struct LLVMOpaqueModule *ir, OclSpirv form, const char *name,
                      DiagSink *sink);
 
 /* pointers.c: the pointers in memory that is not constant are integers, and truncations that are
@@ -28,6 +34,14 @@ void ocl_lower_pointers(struct LLVMOpaqueModule *m);
  * made, the positions of instructions. */
 void ocl_name_places(struct LLVMOpaqueModule *m);
 void ocl_take_places(SpvModule *m);
+/* Names an instruction that has a debug location, a variable that is kept for debuggers. */
+void ocl_name_kept(struct LLVMOpaqueValue *variable, const char *name);
+bool ocl_is_kept(struct LLVMOpaqueValue *variable);
+
+/* keep.c: variables of numbers stay in memory, beside what becomes of them. */
+void ocl_keep_variables(struct LLVMOpaqueModule *m);
+/* Those of inlined functions too, which LLVM says end with these. */
+void ocl_keep_inlined(struct LLVMOpaqueModule *m);
 
 /* loops.c: hints how to unroll loops are in the names of their first blocks. */
 void ocl_name_loops(struct LLVMOpaqueModule *m);

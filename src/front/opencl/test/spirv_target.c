@@ -96,7 +96,7 @@ static bool valid(Arena *a, const SpvModule *m)
 TEST(operators_become_instructions)
 {
     Arena a = { 0 };
-    SpvModule *m = ocl_spirv(&a, parse(matrices), false, "test", &(DiagSink){ 0 });
+    SpvModule *m = ocl_spirv(&a, parse(matrices), OCL_SPIRV_KERNELS, "test", &(DiagSink){ 0 });
     REQUIRE(m);
     CHECK_EQ_U64(count(m, SpvOpFunctionCall), 0);
     CHECK_EQ_U64(count(m, SpvOpFAdd), 1);
@@ -121,7 +121,7 @@ TEST(other_calls_stay)
                                "  ret void\n"
                                "}\n";
     Arena a = { 0 };
-    SpvModule *m = ocl_spirv(&a, parse(text), false, "test", &(DiagSink){ 0 });
+    SpvModule *m = ocl_spirv(&a, parse(text), OCL_SPIRV_KERNELS, "test", &(DiagSink){ 0 });
     REQUIRE(m);
     CHECK_EQ_U64(count(m, SpvOpFunctionCall), 2);
     CHECK(valid(&a, m));
@@ -145,7 +145,7 @@ TEST(what_cannot_be_translated_is_told_with_its_kernel)
     Arena a = { 0 };
     char said[512] = "";
     DiagSink sink = { .report = keep_place, .user = said };
-    CHECK(!ocl_spirv(&a, parse(wide), false, "test", &sink));
+    CHECK(!ocl_spirv(&a, parse(wide), OCL_SPIRV_KERNELS, "test", &sink));
     CHECK_CONTAINS(said, "some.cl:7:13: LLVM's SPIR-V target: unable to legalize");
     arena_free(&a);
 }
@@ -162,7 +162,7 @@ TEST(what_goes_wrong_is_told)
     Arena a = { 0 };
     char said[256] = "";
     DiagSink sink = { .report = keep_message, .user = said };
-    CHECK(!ocl_spirv(&a, parse(arity), false, "test", &sink));
+    CHECK(!ocl_spirv(&a, parse(arity), OCL_SPIRV_KERNELS, "test", &sink));
     CHECK_CONTAINS(said, "OpFAdd takes 2 operands, the call that names it has 1");
     arena_free(&a);
 }
