@@ -12,6 +12,7 @@ continues it on the next RUN: line. A file without one is an input of another te
     %heddle %filecheck %clang %mlir-opt %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
+    skip WHAT...    the machine has no such thing: the test is skipped for want of it
     interrupt ARGS... CMD...  Ctrl-C once CMD has come somewhere: tools/interrupt.py
     alike FILE N ARGS... runs an OpenCL C program on both devices, and, where there is a clang that
                     makes SPIR-V, what that makes of it (at -O$O); buffer N is the same bit for bit
@@ -30,10 +31,12 @@ import shutil
 import subprocess
 import sys
 
+SKIPPED = 77
 KINDS = ("comp", "glsl", "spvasm", "cl", "mlir")
 PRELUDE = """set -o pipefail
 not() { "$@"; local s=$?; [ $s -ne 0 ] && [ $s -lt 126 ]; }
 status() { local want=$1; shift; "$@"; local s=$?; [ $s -eq "$want" ]; }
+skip() { echo "$*"; exit 77; }
 interrupt() { python3 tools/interrupt.py "$@"; }
 alike() {
     local file=$1 n=$2; shift 2
@@ -126,6 +129,8 @@ def run(path, text, options):
             p = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
             output, failed = p.stdout.decode(errors="replace"), p.returncode != 0
+            if p.returncode == SKIPPED:
+                return None, [output.strip()]
         except subprocess.TimeoutExpired:
             output, failed = "timed out", True
         if failed:
@@ -164,6 +169,7 @@ def main():
             if result[0] is None:
                 skipped += 1
                 missing.update(result[1])
+                print("skipped: %s (%s)" % (path, ", ".join(result[1])))
             elif result[0]:
                 passed += 1
             else:

@@ -7,7 +7,7 @@
 // RUN:   --bind a=randn:f32[128,128]@1 --bind b=randn:f32[128,128]@2 --bind c=zeros:f32[128,128] \
 // RUN:   > /dev/null && %filecheck %s --check-prefix=MAP --input-file /tmp/perf-$(cat %t.pid).map \
 // RUN:   && rm /tmp/perf-$(cat %t.pid).map
-// RUN: perf record -q -e cpu-clock -o %t.data true > /dev/null 2>&1 || exit 0; \
+// RUN: perf record -q -e cpu-clock -o %t.data true > /dev/null 2>&1 || skip perf that may record; \
 // RUN:   HEDDLE_PERF=1 perf record -q -e cpu-clock -o %t.data %heddle bench examples/gemm.comp \
 // RUN:   --groups 8,8 --push list:u32:512,512,512,512 --seconds 0.3 \
 // RUN:   --bind a=randn:f32[512,512]@1 --bind b=randn:f32[512,512]@2 --bind c=zeros:f32[512,512] \

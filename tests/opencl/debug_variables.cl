@@ -10,7 +10,7 @@
 // RUN: %heddle run %s --global 64 --bind 0=iota:f32[64] --bind 1=zeros:f32[64] --bind 2=list:s32:2 \
 // RUN:   --out 1=%t.npy && %heddle run %s -g --no-optimisation --global 64 --bind 0=iota:f32[64] \
 // RUN:   --bind 1=zeros:f32[64] --bind 2=list:s32:2 --compare 1=%t.npy --tolerance 0
-// RUN: HEDDLE_DEBUG=variables %heddle compile %s | grep -q 'OpStore .* Volatile'
+// RUN: HEDDLE_DEBUG=variables %heddle compile %s | grep 'OpStore .* Volatile' > /dev/null
 // RUN: %heddle compile %s | not grep Volatile
 // CHECK: hit Breakpoint 1, debug_variables.cl:k () at {{.*}}debug_variables.cl:41
 // CHECK: $1 = 31
