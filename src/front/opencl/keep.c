@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Leaves variables to debuggers, before LLVM's passes make values of them. In: functions as the
- * tree was emitted. Out: beside each named variable of numbers another one, which is written wherever
- * that one is, by volatile stores, and never read (as pass_keep does it for modules whose variables
- * still are some). Its name begins with a place as those of instructions do, so that it is its own,
- * whatever LLVM appends to tell copies of inlined functions apart.
+ * tree was emitted. Out: beside each named variable of numbers another one, which is written
+ * wherever that one is, by volatile stores, and never read (as pass_keep does it for modules whose
+ * variables still are some). Its name begins with a place as those of instructions do, so that it
+ * is its own, whatever LLVM appends to tell copies of inlined functions apart.
  */
 #include "front/opencl/spirv_target.h"
 
