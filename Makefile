@@ -84,15 +84,10 @@ wheel: package-tree
 	@cd python && HEDDLE_PREFIX=$(CURDIR)/build/package-tree/installed python3 -c \
 	    'import backend; print("build/package/" + backend.build_wheel("../build/package"))'
 
-# From a copy of what git knows of, because the tools write into debian/ and the folder above.
 deb: DEPS := debhelper dh-python dpkg-dev lintian
 deb: deps
-	@rm -rf build/deb && mkdir -p build/deb/heddle/build build/package
-	@git ls-files -z | tar --null -T - -cf - | tar -C build/deb/heddle -xf -
-	@ln -s "$(CURDIR)/build/toolchain" build/deb/heddle/build/toolchain
-	@cd build/deb/heddle && dpkg-buildpackage -b -us -uc > ../log || { tail -n 30 ../log; exit 1; }
-	@lintian --fail-on error,warning build/deb/*.changes
-	@cp build/deb/*.deb build/package && ls build/package/*.deb
+	@tools/deb.sh build/deb build/toolchain
+	@mkdir -p build/package && cp build/deb/*.deb build/package && ls build/package/*.deb
 
 site: DEPS := mkdocs
 site: deps

@@ -215,6 +215,9 @@ if(TARGET heddle_shared AND NOT HEDDLE_SANITIZE)
         --library $<TARGET_FILE:heddle_shared> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     add_test(NAME install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/install/run.sh"
         "${CMAKE_COMMAND}" "${CMAKE_C_COMPILER}" "${PROJECT_BINARY_DIR}")
+    add_test(NAME deb COMMAND sh "${PROJECT_SOURCE_DIR}/tests/package/deb.sh"
+        "${PROJECT_BINARY_DIR}/deb-test" "${HEDDLE_TOOLCHAIN}")
+    set_tests_properties(deb PROPERTIES PROCESSORS 2 TIMEOUT 1800)    # a build
 endif()
 # The Python package by the first Python that has NumPy and pytest; Debian's where another is in PATH.
 foreach(python IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3)

@@ -38,10 +38,11 @@ choose_llvm() {
                 fi
                 # functions of double on NVIDIA's GPUs
                 available libclc-$v && llvm="$llvm libclc-$v"
-                # these two the tests do without: the style's, and a build with the oldest LLVM
+                # the tests do without these: the style's, a build with the oldest LLVM, packages
                 [ "$(id -u)" = 0 ] && [ -z "$check" ] || return 0
                 [ $v = 22 ] && available clang-format-22 && llvm="$llvm clang-format-22"
                 [ $v -gt 19 ] && available llvm-19-dev && llvm="$llvm llvm-19-dev"
+                available lintian && llvm="$llvm debhelper dh-python dpkg-dev lintian"
                 return 0
             fi
         done

@@ -608,6 +608,15 @@ HEDDLE_API HeddleResult heddle_buffer_new_placed(HeddleDevice *device, uint64_t 
  * misaligned), MEMORY, UNSUPPORTED (the device cannot reach the program's memory). */
 HEDDLE_API HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
                                            HeddleBuffer **out, HeddleLog *log);
+/* Memory of the device's own machine that another library of the process has, by its address there
+ * (a CUdeviceptr), in place: it must outlive the buffer. It is read and written only as buffers of
+ * HEDDLE_PLACEMENT_DEVICE are. What CUDA's default stream was given before is waited for. 16-byte
+ * alignment is needed. Errors: ARGUMENT (no address, size 0, misaligned, not memory of this
+ * device), MEMORY, RUN (the device failed), UNSUPPORTED (kernels of the device use the program's
+ * memory: heddle_buffer_wrap). */
+HEDDLE_API HeddleResult heddle_buffer_wrap_address(HeddleDevice *device, uint64_t address,
+                                                   uint64_t size, HeddleBuffer **out,
+                                                   HeddleLog *log);
 /* Frees what heddle_buffer_new allocated; leaves the caller's memory alone. */
 HEDDLE_API void heddle_buffer_free(HeddleBuffer *buffer);
 /* Copy bytes out of and into the buffer, wherever it lies, whenever no dispatch that uses it is

@@ -2,7 +2,7 @@
 """Arrays of others as memory for kernels: NumPy's, what has the buffer protocol, tensors by DLPack.
 
 Kernels read and write the memory itself where it is contiguous and aligned to 16 bytes. Else they
-get a copy, and what they wrote is copied back.
+get a copy, and what they wrote is copied back. Tensors on a GPU are only ever used in place.
 """
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import numpy as np
 from ._library import lib, type_name
 
 ALIGNMENT = 16  # what heddle_buffer_wrap asks for
-_HOST = 1       # DLPack's kDLCPU
+# DLPack's kDLCPU, kDLCUDA, and what the latter calls the stream that all others wait for.
+_HOST, _CUDA, _DEFAULT_STREAM = 1, 2, 1
 
 # Where ml_dtypes' names are not the library's.
 _NAMES = {"float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
@@ -28,6 +29,7 @@ class Memory:
     type: str                       # "f16", "s32"...; "none" where the library has no such type
     writable: bool
     owner: Any = None
+    gpu: int | None = None          # in the memory of this GPU of NVIDIA's: nothing here reads it
 
     @property
     def in_place(self) -> bool:
@@ -83,12 +85,12 @@ def _is_read_only(value: Any) -> bool:
         return False
 
 
-def _tensor_of(value: Any) -> tuple[Any, _Tensor, bool]:
+def _tensor_of(value: Any, **stream: int) -> tuple[Any, _Tensor, bool]:
     """What keeps a tensor's memory, what it is, and whether it may be written."""
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
+        capsule = value.__dlpack__(max_version=(1, 0), **stream)
     except TypeError:           # from before 1.0
-        capsule = value.__dlpack__()
+        capsule = value.__dlpack__(**stream)
     # Either is freed with its tensor when nothing takes it over.
     if _is_named(capsule, b"dltensor_versioned"):
         v = _Versioned.from_address(_pointer_of(capsule, b"dltensor_versioned"))
@@ -100,10 +102,14 @@ def _tensor_of(value: Any) -> tuple[Any, _Tensor, bool]:
 
 
 def _from_dlpack(tensor: Any) -> Memory:
-    device = tensor.__dlpack_device__()
-    if int(device[0]) != _HOST:
-        raise TypeError("the tensor is not in the CPU's memory; copy it there first")
-    capsule, t, writable = _tensor_of(tensor)
+    device, ordinal = map(int, tensor.__dlpack_device__())
+    if device not in (_HOST, _CUDA):
+        raise TypeError("the tensor is neither in the CPU's memory nor on a GPU of NVIDIA's; "
+                        "copy it there first")
+    gpu = ordinal if device == _CUDA else None
+    # What the tensor's library has begun goes before the default stream, which heddle waits for.
+    capsule, t, writable = _tensor_of(tensor, **({} if gpu is None else {
+        "stream": _DEFAULT_STREAM}))
     if t.lanes != 1 or t.bits % 8:
         raise TypeError(f"tensors of {t.bits} bits in {t.lanes} lanes are not supported")
     shape = tuple(t.shape[i] for i in range(t.rank))
@@ -117,7 +123,7 @@ def _from_dlpack(tensor: Any) -> Memory:
     raw = (ctypes.c_uint8 * (reach if all(shape) else 0)).from_address(data)
     view = np.ndarray(shape, np.dtype(f"V{item}"), raw, strides=strides)
     kind = _CODES.get(t.code, "none").format(t.bits)
-    return Memory(view, kind, writable, (capsule, tensor))
+    return Memory(view, kind, writable, (capsule, tensor), gpu)
 
 
 # ---- anything ------------------------------------------------------------------------------------
@@ -155,4 +161,7 @@ def to_bytes(value: Any) -> bytes:
         return np.float32(value).tobytes()
     if isinstance(value, (list, tuple)):
         return b"".join(map(to_bytes, value))
-    return memory_of(value).array.tobytes()
+    memory = memory_of(value)
+    if memory.gpu is not None:
+        raise TypeError("push constants and arguments by value come from the CPU's memory")
+    return memory.array.tobytes()

@@ -480,10 +480,35 @@ class _Run:
         if b.written and not memory.writable:
             raise ValueError(f"'{b.name}': the kernel writes it, and the array is read-only")
         _refuse_type(b, memory)
-        if not memory.in_place:
-            array = self._copied(b, memory)
-        row.buffer = self._wrapped(b, array)
+        if memory.gpu is not None:
+            row.buffer = self._on_gpu(b, memory)
+        else:
+            if not memory.in_place:
+                array = self._copied(b, memory)
+            row.buffer = self._wrapped(b, array)
         self.kept.append((memory, array))
+
+    def _on_gpu(self, b: Binding, memory: _arrays.Memory) -> Any:
+        device = self.kernel.device
+        info, array = device.info, memory.array
+        if (info.kind, info.ordinal) != ("cuda", memory.gpu):
+            raise TypeError(f"'{b.name}': the tensor is on GPU {memory.gpu}, the kernel on "
+                            f"{info.kind}:{info.ordinal}; device=\"cuda:{memory.gpu}\" uses it "
+                            "there, and its copy on the CPU can be used everywhere")
+        if not memory.in_place:
+            raise ValueError(f"'{b.name}': the tensor on the GPU is not {self._lacks(array)}, and "
+                             "heddle copies none there")
+        handle = ctypes.c_void_p()
+        with Log() as log:
+            log.check(lib.heddle_buffer_wrap_address(
+                device.handle, array.ctypes.data, array.nbytes, ctypes.byref(handle), log.handle))
+        self.buffers.append(handle.value)
+        return handle.value
+
+    @staticmethod
+    def _lacks(array: Any) -> str:
+        return f"aligned to {_arrays.ALIGNMENT} bytes" if array.flags.c_contiguous else \
+            "contiguous in C's order"
 
     def _wrapped(self, b: Binding, array: Any) -> Any:
         device, handle = self.kernel.device.handle, ctypes.c_void_p()
@@ -509,9 +534,7 @@ class _Run:
     def _copied(self, b: Binding, memory: _arrays.Memory) -> Any:
         given = memory.array
         if not self.copy:
-            why = f"aligned to {_arrays.ALIGNMENT} bytes" if given.flags.c_contiguous else \
-                "contiguous in C's order"
-            raise ValueError(f"'{b.name}': the array is not {why}, and copy=False")
+            raise ValueError(f"'{b.name}': the array is not {self._lacks(given)}, and copy=False")
         array = _arrays.aligned(given.shape, given.dtype)
         array[...] = given
         if b.written:

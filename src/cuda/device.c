@@ -208,7 +208,8 @@ static uint32_t count(void) { return (uint32_t)cuda_driver()->n_devices; }
 /* clang-format off */
 const DeviceOps cuda_device_ops = {
     .name = "cuda", .count = count, .open = open_cuda, .close = close_cuda,
-    .alloc = cuda_alloc, .wrap = cuda_wrap, .free = cuda_free,
+    .alloc = cuda_alloc, .wrap = cuda_wrap, .reach = cuda_reach,
+    .free = cuda_free,
     .read = cuda_read, .write = cuda_write,
     .compile = cuda_compile, .release = cuda_release, .save = cuda_save, .load = cuda_load,
     .dispatch = cuda_dispatch,

@@ -48,6 +48,15 @@ enum {
     CU_FUNC_SHARED_BYTES = 8, /* dynamic shared memory */
 };
 
+/* CUpointer_attribute */
+enum { CU_POINTER_MEMORY_TYPE = 2, CU_POINTER_ORDINAL = 9 };
+
+/* CUmemorytype */
+enum { CU_MEMORY_DEVICE = 2 };
+
+/* The stream that libraries use which ask for none. */
+#define CU_STREAM_LEGACY ((CuStream)1)
+
 enum {
     CU_STREAM_NON_BLOCKING = 1,  /* CUstream_flags */
     CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTALLOC_PORTABLE | DEVICEMAP */
@@ -89,6 +98,7 @@ enum {
     F(cuMemHostRegister_v2, (void *, size_t, unsigned)) \
     F(cuMemHostUnregister, (void *)) \
     F(cuMemHostGetDevicePointer_v2, (CuAddress *, void *, unsigned)) \
+    F(cuPointerGetAttribute, (void *, int, CuAddress)) \
     F(cuMemsetD8Async, (CuAddress, unsigned char, size_t, CuStream)) \
     F(cuMemcpyHtoDAsync_v2, (CuAddress, const void *, size_t, CuStream)) \
     F(cuMemcpyDtoHAsync_v2, (void *, CuAddress, size_t, CuStream)) \

@@ -118,6 +118,7 @@ HeddleResult cuda_result(CuResult r); /* which kind of error */
 /* memory.c: DeviceOps' functions */
 bool cuda_alloc(DeviceBase *d, uint64_t size, HeddlePlacement placement, DeviceMemory *out);
 bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
+HeddleResult cuda_reach(DeviceBase *d, uint64_t address, uint64_t size, DiagSink *sink);
 void cuda_free(DeviceBase *d, DeviceMemory *m);
 HeddleResult cuda_read(DeviceBase *d, const DeviceMemory *m, uint64_t offset, void *to,
                        uint64_t size, DiagSink *sink);

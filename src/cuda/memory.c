@@ -143,6 +143,34 @@ bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
     return true;
 }
 
+/* An address is the device's if the driver knows it as memory of this GPU. Of the first and the last
+ * byte, as what lies between them cannot be another's. */
+static bool is_ours(Cuda *c, CuAddress address)
+{
+    const CudaDriver *d = c->driver;
+    unsigned type = 0;
+    CuDevice ordinal = -1;
+    return !d->cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, address) &&
+           type == CU_MEMORY_DEVICE &&
+           !d->cuPointerGetAttribute(&ordinal, CU_POINTER_ORDINAL, address) && ordinal == c->device;
+}
+
+/* The device's own streams do not wait for the default one. */
+HeddleResult cuda_reach(DeviceBase *d, uint64_t address, uint64_t size, DiagSink *sink)
+{
+    Cuda *c = (Cuda *)d;
+    if (!cuda_enter(c, sink))
+        return HEDDLE_ERROR_RUN;
+    bool ours = is_ours(c, address) && is_ours(c, address + size - 1);
+    bool settled = ours && cuda_settle(c, &(CudaQueue){ .stream = CU_STREAM_LEGACY }, sink);
+    cuda_leave(c);
+    if (!ours)
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             "the %llu bytes at 0x%llx are not memory of this GPU", (unsigned long long)size,
+             (unsigned long long)address);
+    return settled ? HEDDLE_OK : ours ? HEDDLE_ERROR_RUN : HEDDLE_ERROR_ARGUMENT;
+}
+
 void cuda_free(DeviceBase *d, DeviceMemory *memory)
 {
     Cuda *c = (Cuda *)d;

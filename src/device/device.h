@@ -281,6 +281,12 @@ struct DeviceOps {
      * program's. False where there is no memory for that; says nothing. NULL where the device
      * cannot reach the program's memory. */
     bool (*wrap)(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out);
+    /* Whether the bytes at an address of the device's machine are memory of this very device that
+     * another library of the process allocated, so that kernels, read and write can use it like
+     * alloc's; what that library had begun to do with it has ended when it returns. OK, ARGUMENT
+     * where they are not, RUN. NULL where all memory is the host's, or addresses are the device's
+     * own affair. */
+    HeddleResult (*reach)(DeviceBase *d, uint64_t address, uint64_t size, DiagSink *sink);
     /* Frees what alloc gave, or lets go of what wrap was given. */
     void (*free)(DeviceBase *d, DeviceMemory *m);
     /* Copy bytes from and to memory whose `host` is NULL, inside of it, when no dispatch that uses

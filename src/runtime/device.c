@@ -244,12 +244,41 @@ HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
     return new_buffer(device, data, size, HEDDLE_PLACEMENT_HOST, out, log);
 }
 
+HeddleResult heddle_buffer_wrap_address(HeddleDevice *device, uint64_t address, uint64_t size,
+                                        HeddleBuffer **out, HeddleLog *log)
+{
+    if (out)
+        *out = NULL;
+    if (!device || !out || !address || !size || size > UINT64_MAX - address)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_buffer_wrap_address: device or out is NULL, or there is no memory "
+                        "of that address and size");
+    if (address % 16)
+        return log_fail(log, HEDDLE_ERROR_ARGUMENT,
+                        "heddle_buffer_wrap_address: the address must be aligned to 16 bytes");
+    DeviceBase *d = device->base;
+    if (!d->ops->reach)
+        return log_fail(log, HEDDLE_ERROR_UNSUPPORTED,
+                        "the %s device takes no addresses of memory of its own", d->ops->name);
+    DiagSink sink = log_sink(log);
+    HeddleResult r = d->ops->reach(d, address, size, &sink);
+    HeddleBuffer *b = r ? NULL : calloc(1, sizeof *b);
+    if (!b)
+        return r ? r : log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
+    b->device = device;
+    b->memory = (DeviceMemory){ .address = address, .size = size };
+    b->borrowed = true;
+    *out = b;
+    return HEDDLE_OK;
+}
+
 void heddle_buffer_free(HeddleBuffer *buffer)
 {
     if (!buffer)
         return;
     DeviceBase *d = buffer->device->base;
-    d->ops->free(d, &buffer->memory);
+    if (!buffer->borrowed)
+        d->ops->free(d, &buffer->memory);
     free(buffer);
 }
 

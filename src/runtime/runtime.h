@@ -42,6 +42,7 @@ struct HeddleDevice {
 struct HeddleBuffer {
     HeddleDevice *device;
     DeviceMemory memory;
+    bool borrowed; /* another library's, which frees it */
 };
 
 struct HeddleKernel {

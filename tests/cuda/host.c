@@ -212,6 +212,67 @@ TEST(memory_of_the_device_is_not_copied)
     fixture_free(&f);
 }
 
+/* What another library of the process allocated on the GPU, as PyTorch does. */
+static uint64_t of_another(uint64_t size, uint32_t first)
+{
+    const CudaDriver *d = cuda_driver();
+    CuContext context;
+    CuAddress address = 0;
+    d->cuCtxPushCurrent_v2(NULL);
+    d->cuMemAlloc_v2(&address, size);
+    d->cuCtxPopCurrent_v2(&context);
+    memcpy((void *)(uintptr_t)address, &first, sizeof first);
+    return address;
+}
+
+static HeddleResult borrow(Fixture *f, uint64_t address, uint64_t size, HeddleBuffer **out)
+{
+    return heddle_buffer_wrap_address(f->device, address, size, out, f->log);
+}
+
+TEST(memory_of_another_library_is_used_and_left_to_it)
+{
+    Fixture f = fixture(text);
+    uint64_t a = of_another(4096, 5), b = of_another(4096, 3);
+    HeddleBuffer *buffers[2] = { NULL, NULL };
+    f.mock->latency = 3; /* what the other library began is waited for */
+    CHECK(borrow(&f, a, 4096, &buffers[0]) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->latency, 0);
+    CHECK(borrow(&f, b, 16, &buffers[1]) == HEDDLE_OK);
+    REQUIRE(with_buffers(&f, buffers[0], buffers[1]));
+    CHECK_EQ_U64(heddle_buffer_address(f.a), a);
+    CHECK(!heddle_buffer_data(f.a));
+    HeddleDispatch d = dispatch_of(&f, 7);
+    CHECK(heddle_dispatch(f.kernel, &d, NULL, f.log) == HEDDLE_OK);
+    CHECK_EQ_U64(f.mock->in + f.mock->out, 0);
+    CHECK_EQ_U64(first_of(&f), 5 + 7 * 3);
+    let_go(&f);
+    CHECK_EQ_U64(f.mock->live, 2); /* both are still there */
+    reset();
+}
+
+TEST(what_is_no_memory_of_the_gpu_is_refused)
+{
+    Fixture f = fixture(text);
+    _Alignas(64) static uint32_t host[64];
+    HeddleBuffer *b = NULL;
+    uint64_t a = of_another(4096, 0);
+    CHECK(borrow(&f, (uintptr_t)host, sizeof host, &b) == HEDDLE_ERROR_ARGUMENT);
+    CHECK(strstr(said(&f), "are not memory of this GPU"));
+    CHECK(borrow(&f, a, 8192, &b) == HEDDLE_ERROR_ARGUMENT); /* it ends before */
+    CHECK(borrow(&f, a + 4, 64, &b) == HEDDLE_ERROR_ARGUMENT);
+    CHECK(strstr(said(&f), "aligned to 16 bytes"));
+    CHECK(borrow(&f, 0, 64, &b) == HEDDLE_ERROR_ARGUMENT);
+    CHECK(borrow(&f, a, 0, &b) == HEDDLE_ERROR_ARGUMENT);
+    CHECK(borrow(&f, a, UINT64_MAX, &b) == HEDDLE_ERROR_ARGUMENT);
+    f.mock->fail = "cuStreamQuery";
+    CHECK(borrow(&f, a, 64, &b) == HEDDLE_ERROR_RUN);
+    f.mock->fail = NULL;
+    CHECK(!b);
+    let_go(&f);
+    reset();
+}
+
 TEST(wrapped_memory_comes_back_where_it_was_written)
 {
     Fixture f = fixture(text);

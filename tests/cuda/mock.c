@@ -324,6 +324,20 @@ CuResult cuMemFree_v2(CuAddress at)
     return free_range((void *)(uintptr_t)at);
 }
 
+/* The device's memory only: the driver knows pinned memory as the host's. */
+CuResult cuPointerGetAttribute(void *out, int which, CuAddress at)
+{
+    START_IN_CONTEXT();
+    const char *p = (const char *)(uintptr_t)at;
+    for (const Range *r = state.ranges; r; r = r->next) {
+        if (p < r->start || p >= r->start + r->size)
+            continue;
+        *(int *)out = which == CU_POINTER_ORDINAL ? 0 : r->host ? 1 : CU_MEMORY_DEVICE;
+        return 0;
+    }
+    return 1;
+}
+
 CuResult cuMemHostAlloc(void **out, size_t size, unsigned flags)
 {
     START_IN_CONTEXT();
@@ -446,6 +460,8 @@ CuResult cuStreamQuery(CuStream stream)
     Stream *s = stream;
     if (mock_cuda.latency > 0 && mock_cuda.latency--)
         return CU_ERROR_NOT_READY;
+    if (stream == CU_STREAM_LEGACY)
+        return state.sticky;
     work(s);
     return state.sticky ? state.sticky : s->first ? CU_ERROR_NOT_READY : 0;
 }
