@@ -143,8 +143,8 @@ bool cuda_wrap(DeviceBase *d, void *data, uint64_t size, DeviceMemory *out)
     return true;
 }
 
-/* An address is the device's if the driver knows it as memory of this GPU. Of the first and the last
- * byte, as what lies between them cannot be another's. */
+/* As the driver knows it; the first and the last byte are asked for, since what lies between them
+ * cannot be another's. */
 static bool is_ours(Cuda *c, CuAddress address)
 {
     const CudaDriver *d = c->driver;
@@ -165,9 +165,8 @@ HeddleResult cuda_reach(DeviceBase *d, uint64_t address, uint64_t size, DiagSink
     bool settled = ours && cuda_settle(c, &(CudaQueue){ .stream = CU_STREAM_LEGACY }, sink);
     cuda_leave(c);
     if (!ours)
-        diag(sink, DIAG_ERROR, NULL, NULL,
-             "the %llu bytes at 0x%llx are not memory of this GPU", (unsigned long long)size,
-             (unsigned long long)address);
+        diag(sink, DIAG_ERROR, NULL, NULL, "the %llu bytes at 0x%llx are not memory of this GPU",
+             (unsigned long long)size, (unsigned long long)address);
     return settled ? HEDDLE_OK : ours ? HEDDLE_ERROR_RUN : HEDDLE_ERROR_ARGUMENT;
 }
 
