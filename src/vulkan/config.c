@@ -74,6 +74,14 @@ static HvMatrixLevel matrix_level(HvConfig *c, const char *name)
     return MATRICES_ALL;
 }
 
+/* heddle_kernel_new reads it. */
+static void check_tier(HvConfig *c, const char *name)
+{
+    const char *s = text(name);
+    if (s && strcmp(s, "auto") && strcmp(s, "fast") && strcmp(s, "full"))
+        complain(c, name, "auto, fast or full");
+}
+
 static uint32_t number(HvConfig *c, const char *name, uint32_t otherwise)
 {
     const char *s = text(name);
@@ -144,4 +152,5 @@ void config_read(HvConfig *c)
     c->budget = number(c, "HEDDLE_BUDGET", 0);
     c->threads = number(c, "HEDDLE_THREADS", 0);
     c->keep = number(c, "HEDDLE_KEEP", 256);
+    check_tier(c, "HEDDLE_TIER");
 }

@@ -112,6 +112,7 @@ TEST(wrong_values)
                                             { "HEDDLE_THREADS", "two" },
                                             { "HEDDLE_KEEP", "1G" },
                                             { "HEDDLE_MATRICES", "few" },
+                                            { "HEDDLE_TIER", "best" },
                                             { "HEDDLE_CACHE", "/proc/none" },
                                             { "HEDDLE_DUMP", "/proc/none" },
                                             { "HEDDLE_REPLACE", "/proc/none" } };
