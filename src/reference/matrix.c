@@ -173,6 +173,18 @@ static void transfer_share(RMachine *m, RInv *v, const RInst *i, RPointer base, 
     }
 }
 
+/* Lines that overlap are stored by invocations that race for what they share. */
+static void check_lines(RMachine *m, RInv **set, uint32_t n, const RInst *i, int64_t stride)
+{
+    const MatrixTransfer *x = i->aux;
+    uint32_t lines = x->column_major ? x->t->cols : x->t->rows;
+    int64_t bytes = (x->column_major ? x->t->rows : x->t->cols) * (int64_t)x->t->element->size;
+    if (x->object != REF_NONE && n > 1 && lines > 1 && stride < bytes && stride > -bytes)
+        found(m, set[0], i, REF_RACE,
+              "%s 0 and 1 of the matrix overlap: they have %lld bytes and begin %lld apart",
+              x->column_major ? "columns" : "rows", (long long)bytes, (long long)stride);
+}
+
 static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
 {
     const MatrixTransfer *x = i->aux;
@@ -181,6 +193,7 @@ static void all_transfer(RMachine *m, RInv **set, uint32_t n, const RInst *i)
         stride = (uint64_t)sext(*leaf(set[0], x->stride), x->stride_bits) * x->pointee->size;
     matrix_uniform(m, set, n, i, (RSharedOperand){ x->pointer, 2, "pointer" });
     matrix_uniform(m, set, n, i, (RSharedOperand){ x->stride, 1, "stride" });
+    check_lines(m, set, n, i, (int64_t)stride);
     m->by_matrix = true;
     for (uint32_t k = 0; k < n; k++)
         transfer_share(m, set[k], i, pointer_at(set[0], x->pointer), stride);

@@ -373,6 +373,19 @@ TEST(tensors)
           ONE_SUBGROUP "if (I < 16) coopMatLoadTensorNV(m, f, 0, " SLICE "); }");
 }
 
+TEST(matrices_stored_by_lines)
+{
+    DRAWS(REF_RACE, "rows 0 and 1 of the matrix overlap: they have 64 bytes and begin 32 apart", 1,
+          "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"
+          "  coopMatStore(m, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor); }");
+    DRAWS(REF_RACE, "columns 0 and 1 of the matrix overlap", 1,
+          "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"
+          "  coopMatStore(m, f, 0, 0, gl_CooperativeMatrixLayoutColumnMajor); }");
+    CLEAN(1, "void main() { if (gl_SubgroupID != 0) return; MAT m = MAT(1.0);\n"
+             "  coopMatLoad(m, f, 0, 0, gl_CooperativeMatrixLayoutRowMajor);\n"
+             "  coopMatStore(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor); }");
+}
+
 TEST(functions_of_elements)
 {
     CLEAN(1, "float each(const in uint r, const in uint c, const in float x) { return x + 1; }\n"
