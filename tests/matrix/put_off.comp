@@ -17,6 +17,9 @@
 // CHECK: call void @gemm_s8_s8_s32_16x16x16_2x2x16_even_moves
 // RUN: for d in TWICE GOES_ON; do \
 // RUN:   %heddle compile %s -D $d=1 --emit llvm | %filecheck %s --check-prefix=HOME || exit 1; done
+// Wherever a call runs, what a debugger and a profiler see is the line of its products.
+// RUN: [ $(%heddle compile examples/gemm.comp -g --emit llvm-plain -o - | grep 'call void @gemm_' | \
+// RUN:   sed 's/.*!dbg //' | sort -u | wc -l) = 1 ]
 // HOME-NOT: _moves
 #version 460
 #pragma use_vulkan_memory_model

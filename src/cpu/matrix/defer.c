@@ -157,6 +157,8 @@ void mat_sums_zero(Emit *e, MatSums *s)
 static void run_waiting(Emit *e, MatSums *s, LV to)
 {
     GemmCall c = s->call;
+    LLVMMetadataRef here = debug_here(e);
+    debug_back(e, s->place); /* wherever it runs, the time is its products' */
     LV cold = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
     c.cold = LLVMBuildICmp(e->b, LLVMIntNE, cold, ir_int(e->i32, 0), "");
     if (c.panel)
@@ -168,6 +170,7 @@ static void run_waiting(Emit *e, MatSums *s, LV to)
     gemm_run(matrices_of(e)->gemm, e->b, &c);
     set(e, s->zero, false);
     set(e, s->waits, false);
+    debug_back(e, here);
 }
 
 void mat_sums_wanted(Emit *e, MatSums *s)
@@ -216,6 +219,7 @@ void mat_sums_put_off(Emit *e, MatSums *s, const GemmCall *call)
 {
     uint32_t entries = gemm_table_entries(&call->shape);
     s->call = *call;
+    s->place = debug_here(e);
     s->call.table = emit_alloca(e, LLVMArrayType2(e->i64, entries), "waiting");
     s->to = emit_alloca(e, LLVMArrayType2(e->i64, 2ull * s->n), "sums");
     s->times = emit_alloca(e, e->i64, "times");

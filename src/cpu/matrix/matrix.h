@@ -87,12 +87,13 @@ typedef struct MatCopy {
 typedef struct MatSums {
     const SpvType *type;
     uint32_t n;
-    uint64_t bytes; /* of a home */
-    LV homes;       /* of all, side by side */
-    LV zero, waits; /* of i1: the homes count as zeros; `call` waits */
-    LV times;       /* of i64: of so many iterations */
-    GemmCall call;  /* once a loop has one: it has a table */
-    LV to;          /* GemmCall's, of the store */
+    uint64_t bytes;        /* of a home */
+    LV homes;              /* of all, side by side */
+    LV zero, waits;        /* of i1: the homes count as zeros; `call` waits */
+    LV times;              /* of i64: of so many iterations */
+    GemmCall call;         /* once a loop has one: it has a table */
+    LLVMMetadataRef place; /* debug_here's, of its products */
+    LV to;                 /* GemmCall's, of the store */
 } MatSums;
 
 typedef struct MatStored {
