@@ -46,6 +46,12 @@ layout(local_size_x = 32) in;
 layout(binding = 0) buffer X { float x[]; };
 void main() { x[gl_GlobalInvocationID.x] /= 3.0; }
 """,
+    "idle.comp": """#version 450
+layout(local_size_x = 32) in;
+layout(binding = 0) buffer X { float x[]; };
+layout(binding = 1) readonly buffer N { uint n; };
+void main() { uint k = 0; while (k < n) k++; x[gl_GlobalInvocationID.x] = k; }
+""",
     "include.comp": """#version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 32) in;
@@ -172,6 +178,9 @@ TESTS = [
     ("-g", "compile k.comp -g --emit object -o g.o", wrote("g.o", lambda b: b".debug_line" in b)),
     ("-g", "compile k.comp -g --emit llvm", printed("DILocation")),
     ("-g", "compile k.comp --emit llvm", without("DILocation")),
+    ("--tier", "compile idle.comp --isa x86-64-v3 --tier fast --emit native", printed(r"\sj[a-z]+\s")),
+    ("--tier", "compile idle.comp --isa x86-64-v3 --tier full --emit native", without(r"\sj[a-z]+\s")),
+    ("--tier", "run plain.comp --groups 1 %s --tier auto" % X, good),
     ("--exact", "compile plain.comp --device cuda --isa sm_80 --exact --emit native", printed("div.rn.f32")),
     ("--exact", "compile plain.comp --device cuda --isa sm_80 --emit native", without("div.rn.f32")),
     ("--no-optimisation", "compile k.comp --no-optimisation --emit native", printed("heddle_kernel")),
@@ -238,7 +247,7 @@ ACCEPTED = {
     "--entry": "--entry main", "--device": "--device cpu", "--check": "--check",
     "--subgroup-size": "--subgroup-size 32", "--threads": "--threads 1", "--interleave": "--interleave 1",
     "--isa": "--isa host", "--robust": "--robust", "--no-robust": "--no-robust", "-g": "-g",
-    "--exact": "--exact", "--no-optimisation": "--no-optimisation", "--seed": "--seed 3",
+    "--exact": "--exact", "--tier": "--tier fast", "--no-optimisation": "--no-optimisation", "--seed": "--seed 3",
     "--budget": "--budget 100000", "--watchdog": "--watchdog 5", "--remarks": "--remarks",
     "--html": "--html a.html", "--pipeline": "--pipeline", "--for": "--for heddle", "--stats": "--stats",
     "--json": "--json", "--seconds": "--seconds 0.01", "-o": "-o a.out", "--emit": "--emit asm",
