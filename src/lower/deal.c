@@ -20,11 +20,11 @@ static const SpvType *source(const LowerDeal *d, uint32_t k)
     return spv_type_of(d->l->m, d->what.from[k]);
 }
 
-/* Where some are staged, so are those that are held in an order of the driver's: a window's
+/* Where some are staged, so are those that are held in another order than row by row: a window's
  * elements would be anywhere among them. */
 static bool is_dealt_by_number(const Lower *l, const SpvType *t)
 {
-    return deal_is_known(l, t) && !lower_owner(l, t);
+    return deal_is_known(l, t) && place_is_by_number(l, t);
 }
 
 /* Its elements go by way of the staging. */

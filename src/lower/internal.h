@@ -171,6 +171,8 @@ typedef struct LowerElement {
     SpvId number, row, column;
 } LowerElement;
 uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a lane holds */
+/* Lane after lane, row by row, as place_dealt tells. */
+bool place_is_by_number(const Lower *l, const SpvType *matrix);
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* owner.c: what the driver answered of a matrix, or of its tiles; NULL: nothing. Whether matrices
  * that it is known of have their elements in the same order. And place_element of such. */

@@ -190,6 +190,11 @@ LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t s
     return x;
 }
 
+bool place_is_by_number(const Lower *l, const SpvType *matrix)
+{
+    return !lower_owner(l, matrix) && !tile_of(l, matrix);
+}
+
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     const uint32_t size[2] = { matrix->rows, matrix->cols };

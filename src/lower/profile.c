@@ -40,6 +40,7 @@ static const Word features[] = {
 
 static const Word owners[] = { { "opaque", PROFILE_OPAQUE },
                                { "linear", PROFILE_LINEAR },
+                               { "tiles", PROFILE_TILES },
                                { "asked", PROFILE_ASKED } };
 static const Word uses[] = { { "a", SpvCooperativeMatrixUseMatrixAKHR },
                              { "b", SpvCooperativeMatrixUseMatrixBKHR },
