@@ -89,9 +89,14 @@ static SpvId wrap(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId c, Sp
     case SpvTensorClampModeRepeat: return modulo(l, at, c, size);
     default: break;
     }
-    SpvId period = build_add(l, at, last, last), single = build_less(l, at, period, one);
+    /* Negative numbers mirror positive ones. No period of more than 32 bits is as long as a number
+     * is large, nor one that is all ones. */
+    SpvId period = build_add(l, at, last, last), wraps = build_less(l, at, period, last);
+    SpvId single = BUILD(l, at, SpvOpIEqual, bool_type, last, zero);
     period = build_select(l, at, single, one, period);
-    c = modulo(l, at, c, period);
+    period = build_select(l, at, wraps, build_const(l, UINT32_MAX), period);
+    c = build_select(l, at, negative, build_sub(l, at, zero, c), c);
+    c = BUILD(l, at, SpvOpUMod, build_u32(l), c, period);
     SpvId back = BUILD(l, at, SpvOpISub, build_u32(l), period, c);
     return build_select(l, at, BUILD(l, at, SpvOpUGreaterThanEqual, bool_type, c, size), back, c);
 }

@@ -292,8 +292,8 @@ static void all(HeddleDeviceKind kind)
     Rng r = { 7 };
     for (uint32_t k = 0; k < 25; k += HEDDLE_TEST_STEP) {
         uint32_t type = k % 3, shape = k / 5;   /* 1 to 3 dimensions, and 2 and 3 turned */
-        Case c = { types[type].name, types[type].bytes, shape < 3 ? shape + 1 : shape - 1, k % 5,
-                   shape >= 3 };
+        Case c = { types[type].name, types[type].bytes, shape < 3 ? shape + 1 : shape - 1,
+                   (k + shape) % 5, shape >= 3 };
         CHECK(run(&c, kind, &r, false, 80));
         CHECK(run(&c, kind, &r, true, 1));
     }
