@@ -22,7 +22,8 @@ MAX_FILE, MAX_FILE_ELSEWHERE = 900, 1500  # in src, and of tests and benchmarks 
 MAX_MEDIAN, MAX_P99 = 12, 60
 # What the tags and types that a folder's headers define begin with; base's are everybody's words.
 PREFIXES = {
-    "analysis": "Cfg MatrixWebs Uniformity", "check": "Check", "cli": "Cli", "cpu": "Cpu",
+    "analysis": "Cfg MatrixWebs Polynomial Uniformity", "check": "Check", "cli": "Cli",
+    "cpu": "Cpu",
     "cpu/gemm": "Gemm", "cpu/jit": "Cpu", "cpu/lanes": "Lanes Flow", "cpu/machine": "Cpu",
     "cpu/matrix": "Mat", "cpu/run": "Cpu Exec Fiber", "cuda": "Cu", "device": "Device Host",
     "emit": "Emit LV LT", "front": "Process Tool", "front/glsl": "Glsl", "front/mlir": "Mlir",

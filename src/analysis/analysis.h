@@ -108,6 +108,35 @@ SpvId pointer_from(const SpvInst *i);
 const SpvInst *pointer_root(const SpvModule *m, SpvId pointer);
 SpvId pointer_variable(const SpvModule *m, SpvId pointer); /* the variable that is, or 0 */
 
+/* ---- polynomial.c: integers as sums of products ---------------------------------------------- */
+
+enum { POLYNOMIAL_FACTORS = 3, POLYNOMIAL_TERMS = 12 };
+
+typedef struct PolynomialTerm {
+    uint64_t times;
+    SpvId of[POLYNOMIAL_FACTORS]; /* ascending, zeros first */
+} PolynomialTerm;
+
+typedef struct Polynomial {
+    PolynomialTerm terms[POLYNOMIAL_TERMS];
+    uint32_t n; /* 0: it is zero */
+    bool too_large;
+} Polynomial;
+
+typedef struct PolynomialReader {
+    SpvModule *m;
+    uint32_t bits; /* of the integers */
+    /* What stands for an instruction's result; may be NULL. */
+    bool (*known)(void *user, const SpvInst *i, uint64_t *value);
+    void *user;
+    uint32_t left; /* polynomial_read's: values that may still be looked into */
+} PolynomialReader;
+
+/* Of a value of that width, modulo two to the power of it. */
+Polynomial polynomial_read(PolynomialReader *d, SpvId id);
+void polynomial_add(const PolynomialReader *d, Polynomial *to, const Polynomial *x, uint64_t times);
+bool polynomial_number(const Polynomial *p, uint64_t *value); /* whether it is one */
+
 /* ---- distance.c ------------------------------------------------------------------------------ */
 
 /* Whether pointers into one object, none of them outside of it, lie each at the same distance from

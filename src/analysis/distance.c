@@ -3,144 +3,13 @@
  * Pointers that lie at one distance. In: pointers into one object, each an access chain. Out:
  * whether each differs from the one before by the same number, which need not be known.
  *
- * The indices are written as polynomials: sums of products of values that are not looked into, as
- * the module computes them, modulo two to the power of their width. Where a polynomial would be too
- * large, a value is not looked into either, so two equal numbers may look different, but never the
- * other way round. That differences are equal modulo that power makes them equal: an index of n
- * bits "is treated as signed" (OpAccessChain), so that those of an array's elements are below
- * 2^(n-1), and their differences between -2^(n-1) and 2^(n-1). The element of OpPtrAccessChain may
- * be negative; there the width has to be that of addresses, which wrap around themselves.
+ * The indices are written as polynomials (polynomial.c), modulo two to the power of their width.
+ * That differences are equal modulo that power makes them equal: an index of n bits "is treated as
+ * signed" (OpAccessChain), so that those of an array's elements are below 2^(n-1), and their
+ * differences between -2^(n-1) and 2^(n-1). The element of OpPtrAccessChain may be negative; there
+ * the width has to be that of addresses, which wrap around themselves.
  */
 #include "analysis/analysis.h"
-
-enum { MOST_FACTORS = 3, MOST_TERMS = 12, MOST_LOOKED_INTO = 64 };
-
-typedef struct Term {
-    uint64_t times;
-    SpvId of[MOST_FACTORS]; /* ascending, zeros first */
-} Term;
-
-typedef struct Polynomial {
-    Term terms[MOST_TERMS];
-    uint32_t n;
-    bool too_large;
-} Polynomial;
-
-typedef struct Distance {
-    SpvModule *m;
-    uint64_t mask; /* of the numbers' width */
-    uint32_t left; /* values that may still be looked into */
-} Distance;
-
-static void add_term(const Distance *d, Polynomial *to, const Term *t, uint64_t times)
-{
-    uint32_t k = 0;
-    times *= t->times;
-    while (k < to->n && memcmp(to->terms[k].of, t->of, sizeof t->of))
-        k++;
-    if (k == MOST_TERMS) {
-        to->too_large = true;
-        return;
-    }
-    if (k == to->n) {
-        to->terms[to->n++] = *t;
-        to->terms[k].times = 0;
-    }
-    to->terms[k].times = (to->terms[k].times + times) & d->mask;
-    if (!to->terms[k].times)
-        to->terms[k] = to->terms[--to->n];
-}
-
-static void add_polynomial(const Distance *d, Polynomial *to, const Polynomial *x, uint64_t times)
-{
-    to->too_large |= x->too_large;
-    for (uint32_t k = 0; k < x->n; k++)
-        add_term(d, to, &x->terms[k], times);
-}
-
-static bool multiply_terms(const Term *x, const Term *y, Term *out)
-{
-    *out = (Term){ .times = x->times * y->times };
-    int i = MOST_FACTORS - 1, j = i, k = i;
-    while (k >= 0 && (i >= 0 || j >= 0)) {
-        bool from_x = j < 0 || (i >= 0 && x->of[i] >= y->of[j]);
-        out->of[k--] = from_x ? x->of[i--] : y->of[j--];
-    }
-    while (i >= 0 && !x->of[i])
-        i--;
-    while (j >= 0 && !y->of[j])
-        j--;
-    return i < 0 && j < 0;
-}
-
-static void multiply_polynomials(const Distance *d, const Polynomial *x, const Polynomial *y,
-                                 Polynomial *out)
-{
-    out->too_large |= x->too_large || y->too_large;
-    for (uint32_t i = 0; i < x->n; i++)
-        for (uint32_t j = 0; j < y->n; j++) {
-            Term t;
-            if (multiply_terms(&x->terms[i], &y->terms[j], &t))
-                add_term(d, out, &t, 1);
-            else
-                out->too_large = true;
-        }
-}
-
-static Polynomial polynomial(Distance *d, SpvId id);
-
-/* What the instruction computes of its operands; too large: it is not looked into. */
-static Polynomial looked_into(Distance *d, const SpvInst *i)
-{
-    Polynomial p = { .n = 0 }, x, y;
-    uint64_t shift;
-    switch (i->op) {
-    case SpvOpIAdd:
-    case SpvOpISub:
-        p = polynomial(d, spv_operand(i, 0));
-        y = polynomial(d, spv_operand(i, 1));
-        add_polynomial(d, &p, &y, i->op == SpvOpIAdd ? 1 : UINT64_MAX);
-        return p;
-    case SpvOpIMul:
-        x = polynomial(d, spv_operand(i, 0));
-        y = polynomial(d, spv_operand(i, 1));
-        multiply_polynomials(d, &x, &y, &p);
-        return p;
-    case SpvOpShiftLeftLogical:
-        if (!spv_constant(d->m, spv_operand(i, 1), &shift) || d->mask >> 1 >> shift == 0)
-            break;
-        x = polynomial(d, spv_operand(i, 0));
-        add_polynomial(d, &p, &x, UINT64_C(1) << shift);
-        return p;
-    case SpvOpCopyObject: return polynomial(d, spv_operand(i, 0));
-    default: break;
-    }
-    p.too_large = true;
-    return p;
-}
-
-static Polynomial polynomial(Distance *d, SpvId id)
-{
-    Polynomial p = { .n = 0 };
-    const SpvInst *i = spv_def(d->m, id);
-    uint64_t bits;
-    if (spv_constant(d->m, id, &bits)) {
-        Term t = { .times = 1 };
-        add_term(d, &p, &t, bits);
-        return p;
-    }
-    if (i && d->left) {
-        d->left--;
-        p = looked_into(d, i);
-        if (!p.too_large)
-            return p;
-    }
-    Term t = { .times = 1 };
-    t.of[MOST_FACTORS - 1] = id;
-    p = (Polynomial){ .n = 0 };
-    add_term(d, &p, &t, 1);
-    return p;
-}
 
 static bool is_chain(uint16_t op)
 {
@@ -211,7 +80,7 @@ bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n)
     const SpvType *t = spv_type_of(m, spv_operand(first, which));
     if (!t || t->kind != SPV_INT || !counts_elements(m, first, which, t->bits))
         return false;
-    Distance d = { m, t->bits < 64 ? (UINT64_C(1) << t->bits) - 1 : UINT64_MAX, 0 };
+    PolynomialReader d = { .m = m, .bits = t->bits };
     Polynomial last = { .n = 0 }, apart = last;
     for (uint32_t k = 0; k < n; k++) {
         const SpvInst *i = spv_def(m, pointers[k]);
@@ -219,12 +88,11 @@ bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n)
         if (!other || other->kind != SPV_INT || other->bits != t->bits ||
             other->is_signed != t->is_signed)
             return false;
-        d.left = MOST_LOOKED_INTO;
-        Polynomial here = polynomial(&d, spv_operand(i, which)), more = here;
-        add_polynomial(&d, &more, &last, UINT64_MAX);
+        Polynomial here = polynomial_read(&d, spv_operand(i, which)), more = here;
+        polynomial_add(&d, &more, &last, UINT64_MAX);
         if (k == 1)
             apart = more;
-        add_polynomial(&d, &more, &apart, UINT64_MAX);
+        polynomial_add(&d, &more, &apart, UINT64_MAX);
         if (more.too_large || (k > 0 && more.n))
             return false;
         last = here;

@@ -204,6 +204,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                            .n_spec = how->n_specs,
                            .subgroup_size = how->subgroup_size,
                            .optimise = !how->no_optimisation,
+                           .forward = true,
                            .keep_variables = how->debug && how->no_optimisation };
     CpuOptions options = { .subgroup_size = how->subgroup_size,
                            .robust = how->robust,

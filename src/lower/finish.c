@@ -90,21 +90,6 @@ static bool need_inst(void *user, SpvInst *i)
     return true;
 }
 
-static SpvInst *find_capability(const SpvModule *m, uint32_t capability)
-{
-    for (SpvInst *i = m->globals.first; i; i = i->next)
-        if (i->op == SpvOpCapability && spv_operand(i, 0) == capability)
-            return i;
-    return NULL;
-}
-
-static void add_capability(Lower *l, uint32_t capability)
-{
-    if (!find_capability(l->m, capability))
-        spv_insert_before(l->m->globals.first,
-                          spv_make(l->m, SpvOpCapability, 0, 0, &capability, 1));
-}
-
 static bool is_needed(const Needs *n, const char *extension)
 {
     for (uint32_t f = 0; f < N_FAMILY; f++)
@@ -142,18 +127,18 @@ static void declare(Lower *l)
     Needs n = { .l = l };
     spv_each_inst(l->m, need_inst, &n);
     for (uint32_t f = 0; f < N_FAMILY; f++) {
-        SpvInst *c = n.family >> f & 1 ? NULL : find_capability(l->m, family[f].capability);
+        SpvInst *c = n.family >> f & 1 ? NULL : edit_find_capability(l->m, family[f].capability);
         if (c)
             edit_remove(l->m, c);
     }
     drop_extensions(l, &n);
     for (uint32_t k = 0; k < COUNT_OF(types); k++)
         if (l->types_used & types[k].feature)
-            add_capability(l, types[k].capability);
+            edit_capability(l->m, types[k].capability);
     if (l->asks_lane || l->shuffles)
-        add_capability(l, SpvCapabilityGroupNonUniform);
+        edit_capability(l->m, SpvCapabilityGroupNonUniform);
     if (l->shuffles)
-        add_capability(l, SpvCapabilityGroupNonUniformShuffle);
+        edit_capability(l->m, SpvCapabilityGroupNonUniformShuffle);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

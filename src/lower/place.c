@@ -6,49 +6,14 @@
 
 enum { LANE, SUBGROUP, INDEX };
 
-static SpvId find_builtin(Lower *l, uint32_t builtin)
-{
-    for (SpvInst *i = l->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationBuiltIn &&
-            spv_operand(i, 2) == builtin) {
-            SpvInst *v = spv_def(l->m, spv_operand(i, 0));
-            if (v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput)
-                return v->id;
-        }
-    return 0;
-}
-
-/* A variable that the entry point uses must be in its interface: an Input one always, others since
- * 1.4. */
-static void into_interface(Lower *l, SpvId variable)
-{
-    SpvInst *e = l->entry.inst;
-    uint32_t n = spv_n_operands(e);
-    uint32_t *operands = NEW_ARRAY(l->scratch, uint32_t, n + 1);
-    memcpy(operands, e->words + e->first_operand, n * sizeof *operands);
-    operands[n] = variable;
-    edit_become(l->m, e, SpvOpEntryPoint, operands, n + 1);
-}
-
 SpvId place_variable(Lower *l, uint32_t storage, SpvId type)
 {
-    SpvInst *v = spv_make(l->m, SpvOpVariable, spv_pointer_type(l->m, storage, type),
-                          spv_new_id(l->m), &storage, 1);
-    spv_append_global(l->m, v);
-    if (storage == SpvStorageClassInput || l->m->version >= 0x10400)
-        into_interface(l, v->id);
-    return v->id;
+    return edit_variable(l->m, l->entry.inst, storage, type);
 }
 
 SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type)
 {
-    SpvId v = find_builtin(l, builtin);
-    if (v)
-        return v;
-    v = place_variable(l, SpvStorageClassInput, type);
-    uint32_t words[] = { v, SpvDecorationBuiltIn, builtin };
-    spv_append_global(l->m, spv_make(l->m, SpvOpDecorate, 0, 0, words, 3));
-    return v;
+    return edit_builtin(l->m, l->entry.inst, builtin, type);
 }
 
 /* Once a function, in its first block behind the variables. */

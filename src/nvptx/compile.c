@@ -172,6 +172,7 @@ static bool open_fused(Compilation *c)
     PassOptions passes = c->passes;
     c->passes.fuse_steps = 1;
     c->passes.ahead = NULL;
+    c->passes.forward = true;
     bool opened = open_module(c);
     c->passes = passes;
     if (!opened || (threads_of(c->emit)->fusion = fusion_find(c->emit)))

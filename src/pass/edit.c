@@ -426,3 +426,63 @@ bool edit_casts(const SpvType *a, const SpvType *b)
         (a->kind == SPV_VECTOR && a->count == 3) || (b->kind == SPV_VECTOR && b->count == 3);
     return scalars && !three && spv_type_size(a) == spv_type_size(b);
 }
+
+/* ---- variables of the module ----------------------------------------------------------------- */
+
+/* A variable that the entry point uses must be in its interface: an Input one always, others since
+ * 1.4. */
+static void into_interface(SpvModule *m, SpvInst *entry, SpvId variable)
+{
+    uint32_t n = spv_n_operands(entry);
+    uint32_t *operands = NEW_ARRAY(m->arena, uint32_t, n + 1);
+    memcpy(operands, entry->words + entry->first_operand, n * sizeof *operands);
+    operands[n] = variable;
+    edit_become(m, entry, SpvOpEntryPoint, operands, n + 1);
+}
+
+SpvId edit_variable(SpvModule *m, SpvInst *entry, uint32_t storage, SpvId type)
+{
+    SpvInst *v =
+        spv_make(m, SpvOpVariable, spv_pointer_type(m, storage, type), spv_new_id(m), &storage, 1);
+    spv_append_global(m, v);
+    if (storage == SpvStorageClassInput || m->version >= 0x10400)
+        into_interface(m, entry, v->id);
+    return v->id;
+}
+
+static SpvId find_builtin(SpvModule *m, uint32_t builtin)
+{
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationBuiltIn &&
+            spv_operand(i, 2) == builtin) {
+            SpvInst *v = spv_def(m, spv_operand(i, 0));
+            if (v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput)
+                return v->id;
+        }
+    return 0;
+}
+
+SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type)
+{
+    SpvId v = find_builtin(m, builtin);
+    if (v)
+        return v;
+    v = edit_variable(m, entry, SpvStorageClassInput, type);
+    uint32_t words[] = { v, SpvDecorationBuiltIn, builtin };
+    spv_append_global(m, spv_make(m, SpvOpDecorate, 0, 0, words, 3));
+    return v;
+}
+
+SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability)
+{
+    for (SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpCapability && spv_operand(i, 0) == capability)
+            return i;
+    return NULL;
+}
+
+void edit_capability(SpvModule *m, uint32_t capability)
+{
+    if (!edit_find_capability(m, capability))
+        spv_insert_before(m->globals.first, spv_make(m, SpvOpCapability, 0, 0, &capability, 1));
+}

@@ -40,8 +40,15 @@ void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
-uint32_t edit_count(const SpvFunction *f); /* instructions */
-bool edit_has_matrix(const SpvType *t);    /* is one, or holds one */
+/* A new variable of that type, in the interface of `entry`, an OpEntryPoint, where it must be. */
+SpvId edit_variable(SpvModule *m, SpvInst *entry, uint32_t storage, SpvId type);
+/* The Input variable with that BuiltIn; where there is none a new one of that type. */
+SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type);
+/* OpCapability, or NULL */
+SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability);
+void edit_capability(SpvModule *m, uint32_t capability); /* declares it, once */
+uint32_t edit_count(const SpvFunction *f);               /* instructions */
+bool edit_has_matrix(const SpvType *t);                  /* is one, or holds one */
 /* Whether OpBitcast makes a value of one type, as it lies in memory, one of the other. */
 bool edit_casts(const SpvType *a, const SpvType *b);
 /* The number of elements of an OpTypeCooperativeMatrixKHR that one invocation holds. False:

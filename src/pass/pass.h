@@ -25,6 +25,7 @@ typedef struct PassOptions {
     uint32_t fuse_steps;
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
+    bool forward;        /* pass_forward */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct PassAheadReport *ahead;
     /* for --emit and tests; may be NULL */
@@ -92,6 +93,10 @@ bool pass_unroll(PassContext *c);
 /* In an OpenCL kernel, makes variables whose address is cast, and which are accessed at known
  * places that do not overlap, one variable a place; where places are computed, an array. */
 bool pass_pieces(PassContext *c);
+/* In a shader, with options->forward: where a workgroup copies parts of a buffer to a variable of
+ * workgroup memory from which only matrices are loaded, loads them from the buffer instead, without
+ * copies, and without barriers that nothing else waits at. Simplifies. */
+bool pass_forward(PassContext *c);
 /* Precedes each uniform loop that chains multiply-adds in a straight line without stores by a loop
  * that does several of its steps (options->fuse_steps) in one block; the old loop does the rest.
  * Simplifies. */
