@@ -233,4 +233,7 @@ if(TARGET heddle_shared AND HEDDLE_PYTHON AND NOT HEDDLE_SANITIZE)
     add_test(NAME python COMMAND "${HEDDLE_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/python/run.py"
         "${PROJECT_BINARY_DIR}")
     set_tests_properties(python PROPERTIES TIMEOUT ${HEDDLE_TEST_SECONDS})
+    add_test(NAME cuda_python COMMAND "${HEDDLE_PYTHON}" "${PROJECT_SOURCE_DIR}/tests/python/gpu.py"
+        "${PROJECT_BINARY_DIR}")
+    set_tests_properties(cuda_python PROPERTIES LABELS cuda)
 endif()

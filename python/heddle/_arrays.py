@@ -77,8 +77,14 @@ class _Versioned(ctypes.Structure):
 _READ_ONLY = 1                  # a flag of DLPack 1.0
 
 
+# Libraries whose tensors never change, though the DLPack that they come by cannot say it.
+_IMMUTABLE = {"jax", "jaxlib", "tensorflow"}
+
+
 def _is_read_only(value: Any) -> bool:
-    """As the buffer protocol has it, for tensors of which an older DLPack cannot say it (JAX)."""
+    """Of a tensor by a DLPack from before 1.0."""
+    if type(value).__module__.partition(".")[0] in _IMMUTABLE:
+        return True
     try:
         return memoryview(value).readonly
     except (TypeError, ValueError, BufferError):

@@ -7,6 +7,7 @@
 
 #include "heddle/heddle.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 enum { EXIT_DONE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
@@ -71,6 +72,8 @@ typedef struct CliCommandText {
 } CliCommandText;
 CliCommandText command_text(CliCommand c);
 extern const char *const spec_help; /* about kernels and descriptions of arrays */
+/* The command's own file, or with `up` levels removed the folder that it lies in. */
+bool own_path(char out[PATH_MAX], int up);
 
 /* ---- document.c ------------------------------------------------------------------------------ */
 

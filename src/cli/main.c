@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -49,6 +50,18 @@ const char *const spec_help =
 CliCommandText command_text(CliCommand c)
 {
     return (CliCommandText){ commands[c].name, commands[c].arguments, commands[c].help };
+}
+
+bool own_path(char out[PATH_MAX], int up)
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    if (n < 0)
+        return false;
+    out[n] = 0;
+    char *slash = out;
+    while (up-- > 0 && (slash = strrchr(out, '/')))
+        *slash = 0;
+    return slash;
 }
 
 static int usage(FILE *to)

@@ -4,7 +4,6 @@
  * that are installed beside the command, in share/heddle/profiles.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,10 @@
 
 static FILE *open_beside(const char *name)
 {
-    char self[PATH_MAX], path[2 * PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
+    char prefix[PATH_MAX], path[2 * PATH_MAX];
+    if (!own_path(prefix, 2))
         return NULL;
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = 0;
-    snprintf(path, sizeof path, "%s/../share/heddle/profiles/%s.json", self, name);
+    snprintf(path, sizeof path, "%s/share/heddle/profiles/%s.json", prefix, name);
     return fopen(path, "re");
 }
 

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-/* %1$s: the kernel's name */
+/* %1$s: the kernel's name; %2$s: this command, for a shell */
 static const char kernel[] =
     "// %1$s: c = a b, of matrices of 64 x 64 halves; c is of floats.\n"
     "//\n"
@@ -46,10 +46,11 @@ static const char kernel[] =
 
 static const char test[] =
     "#!/bin/sh\n"
-    "# Sums of 64 products of 2 and 3, then the cpu against the interpreter, which looks for\n"
-    "# mistakes while it runs.\n"
+    "# Sums of 64 products of 2 and 3; then the CPU against the interpreter, which looks for\n"
+    "# mistakes while it runs. Where PATH has no heddle, the one that wrote this file is used.\n"
     "set -e\n"
     "cd \"$(dirname \"$0\")\"\n"
+    "command -v heddle > /dev/null || heddle() { %2$s \"$@\"; }\n"
     "heddle run %1$s.comp --groups 4,4 --bind a=full:2:f16[64,64] --bind b=full:3:f16[64,64] \\\n"
     "    --bind c=zeros:f32[64,64] --compare c=full:384:f32[64,64]\n"
     "random=\"--groups 4,4 --bind a=randn:f16[64,64]@1 --bind b=randn:f16[64,64]@2\"\n"
@@ -58,14 +59,25 @@ static const char test[] =
     "heddle run %1$s.comp $random --bind c=zeros:f32[64,64] --check --compare c=$out\n"
     "rm $out\n";
 
-/* The format has the name as its first argument. */
-static bool write_file(const char *name, const char *suffix, const char *format)
+/* Between single quotes, where a shell takes all but these as they are. */
+static void quote(const char *s, char out[4 * PATH_MAX + 3])
+{
+    *out++ = '\'';
+    for (; *s; s++) {
+        size_t n = *s == '\'' ? 4 : 1;
+        memcpy(out, n > 1 ? "'\\''" : s, n);
+        out += n;
+    }
+    memcpy(out, "'", 2);
+}
+
+static bool write_file(const char *name, const char *suffix, const char *format, const char *self)
 {
     char path[512];
     snprintf(path, sizeof path, "%s%s", name, suffix);
     FILE *f = fopen(path, "wxe");
     const char *slash = strrchr(name, '/');
-    bool good = f && fprintf(f, format, slash ? slash + 1 : name) > 0;
+    bool good = f && fprintf(f, format, slash ? slash + 1 : name, self) > 0;
     int error = errno;
     if (f && fclose(f) && good) {
         good = false;
@@ -93,7 +105,9 @@ int command_new(const CliOptions *o)
         complain("'%s' is no name: letters, digits, _ - and . make one", name);
         return EXIT_USAGE;
     }
-    if (!write_file(name, ".comp", kernel) || !write_file(name, "_test.sh", test))
+    char self[PATH_MAX], quoted[4 * PATH_MAX + 3];
+    quote(own_path(self, 0) ? self : "heddle", quoted);
+    if (!write_file(name, ".comp", kernel, quoted) || !write_file(name, "_test.sh", test, quoted))
         return EXIT_WRONG;
     printf("try: sh %s_test.sh\n", name);
     return EXIT_DONE;

@@ -63,17 +63,9 @@ bool vulkan_variable(size_t i, const char **name, const char **help)
  * `share`, which may be NULL, becomes the folder that has vulkan/. */
 static bool find_manifest(char *out, size_t size, const char *name, char *share)
 {
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
+    char self[PATH_MAX];
+    if (!own_path(self, 2))
         return false;
-    self[n] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(self, '/');
-        if (!slash)
-            return false;
-        *slash = 0;
-    }
     snprintf(out, size, "%s/share/vulkan/%s", self, name);
     if (share)
         sprintf(share, "%s/share", self);

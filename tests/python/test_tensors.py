@@ -43,10 +43,13 @@ def test_torch_gemm(examples):
     assert torch.allclose(c, a @ b, atol=1e-3)
 
 
-def test_jax(examples):
-    jnp = pytest.importorskip("jax.numpy")
-    x, y = jnp.arange(64, dtype=jnp.float32), np.zeros(64, np.float32)
+def test_jax():
+    jax = pytest.importorskip("jax")
+    x = jax.device_put(np.arange(64, dtype=np.float32), jax.devices("cpu")[0])
+    y = np.zeros(64, np.float32)
     heddle.run(COPY, x, y, groups=2, defines={"TYPE": "float"})
     assert np.array_equal(x, y)
-    with pytest.raises(ValueError, match="read-only"):     # JAX's arrays never change
-        heddle.run(COPY, y, x, groups=2, defines={"TYPE": "float"})
+    for kind, name in (("float32", "float"), ("bfloat16", "bfloat16_t")):
+        x = x.astype(kind)
+        with pytest.raises(ValueError, match="read-only"):     # JAX's arrays never change
+            heddle.run(source_of(name), np.asarray(x), x, groups=2, defines={"TYPE": name})
