@@ -198,8 +198,8 @@ static uint32_t fuse(const CudaLaunch *l, const uint32_t *groups, uint32_t *fuse
     if (fused[code->column_axis] > 1 && 2 * blocks <= (uint64_t)l->c->multiprocessors)
         fused[code->column_axis] /= 2;
     l->env->fused_columns = fused[code->column_axis];
-    uint32_t warps = fused[0] * fused[1] * fused[2];
-    return warps > 1 ? warps * NVPTX_WARP : 0;
+    uint32_t workgroups = fused[0] * fused[1] * fused[2];
+    return workgroups > 1 ? workgroups * l->job.kernel->base.local_size[0] : 0;
 }
 
 /* A box of workgroups, in as many launches as it takes. */

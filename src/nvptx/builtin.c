@@ -42,10 +42,10 @@ static LV unbounded_group(Emit *e, uint32_t axis)
     LV block = axis_register(e, "ctaid", axis);
     if (f && (axis == f->row_axis || axis == f->column_axis)) {
         bool rows = axis == f->row_axis;
-        LV warp = LLVMBuildLShr(e->b, threads_register(e, "tid.x"), u32(e, 5), ""),
+        LV group = LLVMBuildUDiv(e->b, threads_register(e, "tid.x"), u32(e, e->local_size[0]), ""),
            columns = field(e, offsetof(NvptxEnv, fused_columns), 0);
-        LV own =
-            rows ? LLVMBuildUDiv(e->b, warp, columns, "") : LLVMBuildURem(e->b, warp, columns, "");
+        LV own = rows ? LLVMBuildUDiv(e->b, group, columns, "")
+                      : LLVMBuildURem(e->b, group, columns, "");
         block = LLVMBuildMul(e->b, block, rows ? u32(e, f->rows) : columns, "");
         block = LLVMBuildAdd(e->b, block, own, "");
     }
@@ -77,7 +77,7 @@ static LV thread_id(Emit *e, uint32_t axis)
     if (e->local_size[axis] == 1)
         return u32(e, 0);
     LV id = axis_register(e, "tid", axis);
-    return fused_workgroups(e) ? LLVMBuildAnd(e->b, id, u32(e, NVPTX_WARP - 1), "") : id;
+    return fused_workgroups(e) ? LLVMBuildAnd(e->b, id, u32(e, e->local_size[0] - 1), "") : id;
 }
 
 /* The thread's number in its block. */

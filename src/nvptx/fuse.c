@@ -200,7 +200,7 @@ static bool subgroups_fit(const Finder *s, uint32_t at)
 static bool surroundings_fit(const Finder *s)
 {
     uint32_t at = s->g->position[s->before->index];
-    return s->subgroups > 1 ? subgroups_fit(s, at) : workgroups_fit(s, at);
+    return s->f->rows * s->f->columns > 1 ? workgroups_fit(s, at) : subgroups_fit(s, at);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -527,7 +527,6 @@ static bool find_group_axes(NvptxFusion *f, uint32_t a, uint32_t b)
     uint32_t rows = a & ~b & GROUPS, columns = b & ~a & GROUPS;
     if (!rows || !columns)
         return false;
-    f->across = 0;
     f->row_axis = (uint32_t)__builtin_ctz(rows);
     f->column_axis = (uint32_t)__builtin_ctz(columns);
     return true;
@@ -539,27 +538,34 @@ static bool find_subgroup_axes(const Finder *s, uint32_t a, uint32_t b)
     NvptxFusion *f = s->f;
     a &= SUBGROUPS;
     b &= SUBGROUPS;
-    if (!a && b == SUBGROUPS)
-        f->across = s->subgroups;
-    else if (a == SUBGROUPS && !b)
+    if (s->subgroups == 1 || (a == SUBGROUPS && !b))
         f->across = 1;
+    else if (!a && b == SUBGROUPS)
+        f->across = s->subgroups;
     else if (a & SUBGROUP_COLUMNS || b & SUBGROUP_ROWS || !f->across)
         return false;
-    return f->across * f->rows == s->subgroups &&
-           (f->across == f->columns || 2 * f->across == f->columns);
+    f->down = s->subgroups / f->across;
+    return f->across * f->down == s->subgroups;
 }
 
+/* A block is a workgroup if that computes enough, or several. */
 static bool find_axes(Finder *s)
 {
     NvptxFusion *f = s->f;
     uint32_t a = axes_of_operand(s, 0), b = axes_of_operand(s, 1);
-    f->rows = NVPTX_BLOCK_ROWS / (f->tile * f->a.lines);
-    f->columns = NVPTX_BLOCK_COLUMNS / (f->tile * f->b.lines);
-    uint32_t warps = f->rows * f->columns;
-    bool found = s->subgroups > 1 ? find_subgroup_axes(s, a, b) : find_group_axes(f, a, b);
-    return found && warps >= 8 && warps <= 32 && is_pow2(warps) && f->columns % 2 == 0 &&
-           f->rows * f->a.lines * f->tile == NVPTX_BLOCK_ROWS &&
-           f->columns * f->b.lines * f->tile == NVPTX_BLOCK_COLUMNS;
+    uint32_t rows = NVPTX_BLOCK_ROWS / (f->tile * f->a.lines), columns = fusion_columns(f);
+    uint32_t warps = rows * columns;
+    if (!find_subgroup_axes(s, a, b) || warps < 8 || warps > 32 || !is_pow2(warps) || columns < 2 ||
+        rows * f->a.lines * f->tile != NVPTX_BLOCK_ROWS ||
+        columns * f->b.lines * f->tile != NVPTX_BLOCK_COLUMNS)
+        return false;
+    f->rows = f->columns = 1;
+    if (f->down == rows && (f->across == columns || 2 * f->across == columns))
+        return true;
+    f->rows = rows / f->down;
+    f->columns = columns / f->across;
+    return f->rows * f->down == rows && f->columns * f->across == columns &&
+           find_group_axes(f, a, b);
 }
 
 /* ---- what is evaluated before the loop ------------------------------------------------------- */
@@ -669,7 +675,8 @@ static bool operand_fits(Finder *s, uint32_t operand, NvptxOperand *o)
     o->by_column = order == SpvCooperativeMatrixLayoutColumnMajorKHR;
     /* bytes that do not lie along k are transposed by eight warps */
     bool along_k = o->by_column == (operand == 1);
-    return s->f->factor->bits == 16 || along_k || s->f->rows * s->f->columns == 8;
+    uint32_t warps = NVPTX_BLOCK_ROWS / (s->f->tile * s->f->a.lines) * fusion_columns(s->f);
+    return s->f->factor->bits == 16 || along_k || warps == 8;
 }
 
 static void copy_operand(Finder *s, uint32_t operand, NvptxOperand *o, Copies copies[3])
@@ -716,9 +723,9 @@ static bool fits(Finder *s)
 {
     NvptxFusion *f = s->f;
     uint64_t step;
-    if (!open_loop(s) || !follow_line(s) || !surroundings_fit(s) || !find_counter(s, &step) ||
+    if (!open_loop(s) || !follow_line(s) || !find_counter(s, &step) ||
         degree(s, f->bound, 0) != 0 || !guards_fit(s) || !find_sums(s) || !types_fit(s) ||
-        !find_axes(s) || !operand_fits(s, 0, &f->a) || !operand_fits(s, 1, &f->b))
+        !find_axes(s) || !surroundings_fit(s) || !operand_fits(s, 0, &f->a) || !operand_fits(s, 1, &f->b))
         return false;
     evaluate_before(s, step);
     return true;

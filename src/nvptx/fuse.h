@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workgroups of one subgroup each that run as one block, because together they compute a product
- * that is large enough for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15); or a workgroup
- * whose subgroups do, which is a block already.
+ * Workgroups that run as one block, because together they compute a product that is large enough
+ * for the instructions of a warpgroup (wgmma, PTX ISA 9.7.15); or a workgroup whose subgroups do,
+ * which is a block already.
  *
  * fuse.c finds the loop and says it here; staged.c does its work, before the loop is entered, as
  * far as that is possible; what is left the loop does, which stays as it is.
@@ -49,11 +49,10 @@ typedef struct NvptxFusion {
     SpvId *guards[3];
     uint32_t n_guards;
     uint32_t row_axis, column_axis; /* of workgroups, by which rows and columns of C go */
-    /* workgroups of the block along those, of a warp each: 8, 16 or 32; NvptxEnv has columns */
+    /* workgroups of the block along those: 8, 16 or 32 warps; NvptxEnv has columns. 1 1: a block is
+     * a workgroup, and may be half as wide as others are. */
     uint32_t rows, columns;
-    /* not 0: what is fused are subgroups of a workgroup, so many of them by columns: as many as
-     * `columns` says or half of that */
-    uint32_t across;
+    uint32_t down, across; /* a workgroup's subgroups, by rows and columns of C */
     /* what staged.c makes of it: by sum and element, and the counter */
     LV leaf[64][NVPTX_HELD], count;
 } NvptxFusion;
@@ -62,7 +61,12 @@ typedef struct NvptxFusion {
 static inline const NvptxFusion *fused_workgroups(const Emit *e)
 {
     const NvptxFusion *f = threads_of(e)->fusion;
-    return f && !f->across ? f : NULL;
+    return f && f->rows * f->columns > 1 ? f : NULL;
+}
+/* Warps of the widest block by columns of C. */
+static inline uint32_t fusion_columns(const NvptxFusion *f)
+{
+    return NVPTX_BLOCK_COLUMNS / (f->tile * f->b.lines);
 }
 
 /* NULL: nothing was found, and nothing has changed. e has a module and a Cfg. */

@@ -671,6 +671,23 @@ static void take_sums(const Stager *s, LV (*leaf)[NVPTX_HELD])
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* Where the subgroup's part of the block is: subgroups of a workgroup follow one another. */
+static void place_subgroup(Stager *s)
+{
+    Emit *e = s->e;
+    uint32_t subgroups = s->f->down * s->f->across;
+    LV workgroup = LLVMBuildUDiv(e->b, s->warp, u32(s, subgroups), ""),
+       subgroup = LLVMBuildURem(e->b, s->warp, u32(s, subgroups), ""), across = u32(s, s->f->across);
+    LV columns = fused_workgroups(e)
+                     ? threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns))
+                     : u32(s, 1);
+    s->row = mul(s, LLVMBuildUDiv(e->b, workgroup, columns, ""), u32(s, s->f->down));
+    s->row = add(s, s->row, LLVMBuildUDiv(e->b, subgroup, across, ""));
+    s->column = mul(s, LLVMBuildURem(e->b, workgroup, columns, ""), across);
+    s->column = add(s, s->column, LLVMBuildURem(e->b, subgroup, across, ""));
+    s->columns = mul(s, columns, across);
+}
+
 static void open_stager(Stager *s, Emit *e)
 {
     const NvptxFusion *f = threads_of(e)->fusion;
@@ -679,10 +696,7 @@ static void open_stager(Stager *s, Emit *e)
     s->b = (Panel){ .o = &f->b, .n = f->b.lines * f->chain, .table = B_TABLE, .at = A_BYTES };
     s->tid = threads_register(e, "tid.x");
     s->warp = shifted(s, s->tid, 5);
-    s->columns = f->across ? u32(s, f->across)
-                           : threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns));
-    s->row = LLVMBuildUDiv(e->b, s->warp, s->columns, "");
-    s->column = LLVMBuildURem(e->b, s->warp, s->columns, "");
+    place_subgroup(s);
     LV memory = e->target->given(e, e->b, EMIT_GIVEN_SHARED);
     memory =
         LLVMBuildAddrSpaceCast(e->b, memory, LLVMPointerTypeInContext(e->cx, SPACE_SHARED), "");
@@ -719,7 +733,8 @@ static void emit_block(Stager *s, const Block *block, LV (*staged)[NVPTX_HELD],
 /* A warpgroup has 64 rows, or all where there is one. */
 static Block block_of(const Stager *s, uint32_t way)
 {
-    uint32_t warps = s->f->rows * s->f->columns / way, groups = warps / 4;
+    uint32_t rows = NVPTX_BLOCK_ROWS / (s->f->tile * s->f->a.lines);
+    uint32_t warps = rows * fusion_columns(s->f) / way, groups = warps / 4;
     return (Block){ .warps = warps,
                     .columns = NVPTX_BLOCK_COLUMNS / way,
                     .products = groups == 1 ? 2 : 1,
@@ -784,6 +799,12 @@ static LLVMBasicBlockRef emit_way(Stager *s, uint32_t way, LLVMBasicBlockRef joi
     return begin;
 }
 
+/* Whether blocks may have all columns (1), or half of them (2). */
+static bool has_way(const NvptxFusion *f, uint32_t way)
+{
+    return f->columns > 1 || way * f->columns * f->across == fusion_columns(f);
+}
+
 void fusion_emit(Emit *e)
 {
     Stager *s = NEW(e->arena, Stager);
@@ -798,18 +819,18 @@ void fusion_emit(Emit *e)
     uint32_t n = 1;
     LLVMBasicBlockRef begins[2] = { NULL, NULL };
     for (uint32_t way = 1; way <= 2; way++)
-        if (!f->across || f->across * way == f->columns) {
+        if (has_way(f, way)) {
             begins[n - 1] = emit_way(s, way, joined, &from[n], &staged[n]);
             n++;
         }
     LLVMPositionBuilderAtEnd(e->b, fused);
     if (begins[1])
-        LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, f->columns)), begins[0], begins[1]);
+        LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, fusion_columns(f))), begins[0], begins[1]);
     else
         LLVMBuildBr(e->b, begins[0]);
     LLVMPositionBuilderAtEnd(e->b, joined);
     join(s, threads_of(e)->fusion, n, from, staged);
-    if (f->across)
+    if (!fused_workgroups(e))
         return;
     LLVMBasicBlockRef enter = emit_new_block(e, "enter");
     LLVMBuildCondBr(e->b, threads_exists(e), enter, threads_of(e)->exit);

@@ -28,6 +28,8 @@ static const Kind kinds[] = {
 typedef struct Form {
     uint32_t tile, rows, columns, chain; /* rows and columns of a tile, and tiles */
     bool column_a, column_b, rows_by_x, begins, ends, robust;
+    uint32_t down, across; /* a workgroup's subgroups, 0: one */
+    bool staged;           /* by workgroup memory, written in the kernel */
 } Form;
 
 static const Form forms[] = {
@@ -48,7 +50,21 @@ static const Form forms[] = {
     { 8, 3, 4, 1, .column_a = true },
     { 16, 2, 2, 1, .robust = true },
     { 16, 4, 2, 1, .column_a = true, .robust = true },
+    { 16, 2, 2, 1, .robust = true, .down = 2, .across = 2 },
+    { 16, 4, 2, 1, .column_b = true, .down = 2, .across = 2, .robust = true },
+    { 16, 2, 4, 2, .column_a = true, .down = 1, .across = 2, .rows_by_x = true },
+    { 16, 2, 4, 1, .robust = true, .down = 4, .across = 4 },
+    { 16, 2, 2, 2, .robust = true, .down = 2, .across = 2, .staged = true },
+    { 16, 2, 2, 2, .column_b = true, .down = 2, .across = 2, .staged = true },
+    { 16, 4, 4, 2, .column_a = true, .robust = true, .down = 2, .across = 1, .staged = true },
+    { 16, 2, 2, 4, .robust = true, .down = 2, .across = 4, .staged = true, .ends = true },
+    { 16, 1, 2, 1, .robust = true, .staged = true, .begins = true },
+    { 8, 4, 4, 2, .robust = true, .down = 1, .across = 4, .staged = true },
 };
+
+static uint32_t rows_of(const Form *f) { return f->tile * f->rows * MAX(f->down, 1); }
+
+static uint32_t columns_of(const Form *f) { return f->tile * f->columns * MAX(f->across, 1); }
 
 /* A launch of it; sizes in elements. */
 typedef struct Launch {
@@ -71,7 +87,7 @@ static Launch launch_of(Rng *r, const Form *f)
                           odd[] = { 0, 0, 0, 0, 2, 4 };
     uint32_t step = f->tile * f->chain;
     Launch x = { .groups = { 1 + below(r, 9), 1 + below(r, 5) } };
-    uint32_t m = f->tile * f->rows * x.groups[1], n = f->tile * f->columns * x.groups[0];
+    uint32_t m = rows_of(f) * x.groups[1], n = columns_of(f) * x.groups[0];
     x.k_first = step * below(r, 2);
     x.k_last = x.k_first + step * below(r, MOST_K / step);
     /* multiples of 16 bytes, but for some, where the kernel is compiled to look */
@@ -154,11 +170,11 @@ static int element(const Memory *m, uint64_t at) { return at < m->n ? m->number[
 /* In place of C's numbers. */
 static void multiply(const Form *f, const Launch *x, const Memory *a, const Memory *b, Memory *c)
 {
-    uint32_t m = f->tile * f->rows * x->groups[1], n = f->tile * f->columns * x->groups[0];
+    uint32_t m = rows_of(f) * x->groups[1], n = columns_of(f) * x->groups[0];
     for (uint32_t i = 0; i < m; i++)
         for (uint32_t j = 0; j < n; j++) {
             int *to = &c->number[(uint64_t)i * x->c_stride + j], sum = f->begins ? *to : 0;
-            uint32_t x_group = f->rows_by_x ? i / (f->tile * f->rows) : j / (f->tile * f->columns);
+            uint32_t x_group = f->rows_by_x ? i / rows_of(f) : j / columns_of(f);
             uint32_t last = x->k_last, less = f->tile * f->chain * (x_group & 1);
             if (x->bent)
                 last -= MIN(last, less);
@@ -199,9 +215,10 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
         double want = c->type == HEDDLE_U32 ? (double)(uint32_t)c->number[k] : c->number[k];
         if (got == want)
             continue;
-        printf("%s, %u x %u tiles of %u by %u, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: "
+        printf("%s, %u x %u tiles of %u by %u, %ux%u subgroups%s, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: "
                "row %u, column %u is %g, not %g\n",
-               t->factor_glsl, f->rows, f->columns, f->tile, f->chain, x->groups[0], x->groups[1],
+               t->factor_glsl, f->rows, f->columns, f->tile, f->chain, MAX(f->down, 1),
+               MAX(f->across, 1), f->staged ? ", staged" : "", x->groups[0], x->groups[1],
                x->k_first, x->k_last, x->a_start, x->a_stride, x->b_start, x->b_stride,
                x->bent ? ", bent" : "", k / x->c_stride, k % x->c_stride, got, want);
         return false;
@@ -211,17 +228,18 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
 
 static HeddleModule *module_of(const Kind *t, const Form *f, HeddleLog *log)
 {
-    char tiles[4][8];
-    HeddleDefine defines[11] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
-    const char *names[] = { "GM", "GN", "CHAIN", "TILE" };
-    const uint32_t counts[] = { f->rows, f->columns, f->chain, f->tile };
+    char tiles[6][8];
+    HeddleDefine defines[14] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
+    const char *names[] = { "GM", "GN", "CHAIN", "TILE", "DOWN", "ACROSS" };
+    const uint32_t counts[] = { f->rows,  f->columns,      f->chain,
+                                f->tile,  MAX(f->down, 1), MAX(f->across, 1) };
     uint32_t n = 2;
-    for (uint32_t k = 0; k < 4; k++) {
+    for (uint32_t k = 0; k < COUNT_OF(counts); k++) {
         snprintf(tiles[k], sizeof tiles[k], "%u", counts[k]);
         defines[n++] = (HeddleDefine){ names[k], tiles[k] };
     }
-    const char *flags[] = { "COLUMN_A", "COLUMN_B", "ROWS_BY_X", "BEGINS", "ENDS" };
-    const bool on[] = { f->column_a, f->column_b, f->rows_by_x, f->begins, f->ends };
+    const char *flags[] = { "COLUMN_A", "COLUMN_B", "ROWS_BY_X", "BEGINS", "ENDS", "STAGED" };
+    const bool on[] = { f->column_a, f->column_b, f->rows_by_x, f->begins, f->ends, f->staged };
     for (uint32_t k = 0; k < COUNT_OF(flags); k++)
         if (on[k])
             defines[n++] = (HeddleDefine){ flags[k], "1" };

@@ -4,7 +4,7 @@
  * the subgroup size, with and without robust access and optimisation; the interpreter must find
  * nothing wrong with them. A failure tells its seed.
  *
- *     test_random_kernels [--first SEED] [--count N] [--jobs N]
+ *     test_random_kernels [--first SEED] [--count N] [--jobs N] [--seconds N]
  *     test_random_kernels --print SEED         the module
  *     test_random_kernels --minimise SEED      leaves statements and expressions out while it still
  *                                              fails, then prints the module and the failure
@@ -14,9 +14,12 @@
 #include <heddle/heddle.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N_BUFFERS = GEN_BUFFERS, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
@@ -48,7 +51,11 @@ static const uint64_t failed_once[] = {
 };
 
 /* Of what the machine has: one a level, where it has that. */
+#ifdef HEDDLE_TEST_CUDA
+static const char *const levels[] = { NULL };
+#else
 static const char *const levels[] = { "host", "x86-64-v4", "x86-64-v3", "x86-64-v2" };
+#endif
 enum { LEVELS = COUNT_OF(levels) };
 
 typedef struct Devices {
@@ -259,7 +266,14 @@ static void on_signal(int signal)
     _exit(2);
 }
 
-static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
+typedef struct Range {
+    uint64_t first, count;
+    uint32_t jobs;
+    time_t end; /* 0: when all are done */
+} Range;
+
+/* `next` is shared by the jobs: how many were begun, with those that failed once. */
+static int work(const Range *r, _Atomic uint64_t *next)
 {
     Devices d;
     int failed = 0;
@@ -268,8 +282,14 @@ static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
         signal(signals[i], on_signal);
     if (!open_devices(&d))
         return 1;
-    for (uint64_t i = job; i < COUNT_OF(failed_once) + count; i += jobs) {
-        current = i < COUNT_OF(failed_once) ? failed_once[i] : first + i - COUNT_OF(failed_once);
+    while (!r->end || time(NULL) < r->end) {
+        uint64_t i = atomic_fetch_add(next, 1);
+        if (i >= COUNT_OF(failed_once) + r->count) {
+            atomic_fetch_sub(next, 1);
+            break;
+        }
+        current = i < COUNT_OF(failed_once) ? failed_once[i]
+                                            : r->first + i - COUNT_OF(failed_once);
         alarm(SECONDS);
         Arena arena = { 0 };
         GenKernel k = gen_kernel(&arena, current, NULL, target);
@@ -285,26 +305,31 @@ static int work(uint64_t first, uint64_t count, uint32_t job, uint32_t jobs)
     return MIN(failed, 100);
 }
 
-static int many(uint64_t first, uint64_t count, uint32_t jobs)
+static int many(const Range *r)
 {
     int failed = 0;
+    _Atomic uint64_t *next = mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (next == MAP_FAILED)
+        return 1;
     fflush(stdout);
-    for (uint32_t job = 0; job < jobs; job++) {
+    for (uint32_t job = 0; job < r->jobs; job++) {
         pid_t child = fork();
         if (child < 0)
             return 1;
         if (child == 0) {
-            int status = work(first, count, job, jobs);
+            int status = work(r, next);
             fflush(stdout);
             _exit(status);
         }
     }
-    for (uint32_t job = 0; job < jobs; job++) {
+    for (uint32_t job = 0; job < r->jobs; job++) {
         int status = 0;
         wait(&status);
         failed += WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     }
-    printf("%" PRIu64 " random kernels from seed %" PRIu64 "\n", count, first);
+    uint64_t old = COUNT_OF(failed_once), done = atomic_load(next);
+    printf("%" PRIu64 " random kernels from seed %" PRIu64 "\n", done - MIN(done, old), r->first);
     printf("%d passed, %d failed\n", failed == 0, failed != 0);
     return failed != 0;
 }
@@ -425,8 +450,7 @@ static int minimise(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = DEFAULT_COUNT;
-    uint32_t jobs = 2;
+    Range r = { .first = 1, .count = DEFAULT_COUNT, .jobs = 2 };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t x = strtoull(argv[i + 1], NULL, 0);
@@ -439,11 +463,13 @@ int main(int argc, char **argv)
             return 0;
         }
         if (!strcmp(argv[i], "--first"))
-            first = x;
+            r.first = x;
         else if (!strcmp(argv[i], "--count"))
-            count = x;
+            r.count = x;
         else if (!strcmp(argv[i], "--jobs"))
-            jobs = (uint32_t)MIN(MAX(x, 1), 64);
+            r.jobs = (uint32_t)MIN(MAX(x, 1), 64);
+        else if (!strcmp(argv[i], "--seconds"))
+            r.end = time(NULL) + (time_t)x;
     }
-    return many(first, count, jobs);
+    return many(&r);
 }
