@@ -9,7 +9,10 @@
  */
 #include "nvptx/internal.h"
 
-enum { BUFFER_ALIGNMENT = 16 }; /* heddle_buffer_wrap's, and of a binding's offset */
+enum {
+    BUFFER_ALIGNMENT = 16, /* heddle_buffer_wrap's, and of a binding's offset */
+    MOST_LOOKED_INTO = 64,
+};
 
 static LV i64c(Emit *e, uint64_t x) { return LLVMConstInt(e->i64, x, 0); }
 
@@ -59,28 +62,33 @@ LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
     return LLVMBuildAnd(e->b, starts, fits, "");
 }
 
-/* What x is a multiple of: a power of two, 16 at most. */
-static uint64_t multiple_of(LV x)
+/* What x is a multiple of: a power of two, 16 at most. Of what is made of very much, as far as so
+ * many values tell: sums of sums of the same may be reached in very many ways. */
+static uint64_t multiple_of(LV x, uint32_t *left)
 {
     if (LLVMIsAConstantInt(x)) {
         uint64_t n = LLVMConstIntGetZExtValue(x) | BUFFER_ALIGNMENT;
         return n & -n;
     }
-    if (LLVMIsAZExtInst(x) || LLVMIsASExtInst(x))
-        return multiple_of(LLVMGetOperand(x, 0));
-    if (!LLVMIsABinaryOperator(x))
+    bool extended = LLVMIsAZExtInst(x) || LLVMIsASExtInst(x);
+    if (!*left || (!extended && !LLVMIsABinaryOperator(x)))
         return 1;
-    LV a = LLVMGetOperand(x, 0), b = LLVMGetOperand(x, 1);
+    --*left;
+    LV a = LLVMGetOperand(x, 0), b = extended ? NULL : LLVMGetOperand(x, 1);
+    uint64_t n;
     switch (LLVMGetInstructionOpcode(x)) {
+    case LLVMZExt:
+    case LLVMSExt: return multiple_of(a, left);
     case LLVMAdd:
     case LLVMSub:
-    case LLVMOr: return MIN(multiple_of(a), multiple_of(b));
-    case LLVMMul: return MIN(multiple_of(a) * multiple_of(b), BUFFER_ALIGNMENT);
+    case LLVMOr: n = multiple_of(a, left); return MIN(n, multiple_of(b, left));
+    case LLVMMul: n = multiple_of(a, left); return MIN(n * multiple_of(b, left), BUFFER_ALIGNMENT);
     case LLVMShl:
-        return LLVMIsAConstantInt(b) && LLVMConstIntGetZExtValue(b) < 4
-                   ? MIN(multiple_of(a) << LLVMConstIntGetZExtValue(b), BUFFER_ALIGNMENT)
-               : LLVMIsAConstantInt(b) ? BUFFER_ALIGNMENT
-                                       : multiple_of(a);
+        if (!LLVMIsAConstantInt(b))
+            return multiple_of(a, left);
+        if (LLVMConstIntGetZExtValue(b) >= 4)
+            return BUFFER_ALIGNMENT;
+        return MIN(multiple_of(a, left) << LLVMConstIntGetZExtValue(b), BUFFER_ALIGNMENT);
     default: return 1;
     }
 }
@@ -93,8 +101,9 @@ static unsigned alignment(const EmitPointer *p, int64_t byte, uint32_t size)
         return p->align;
     if (!LLVMIsALoadInst(p->base))
         return size;
-    uint64_t n = (uint64_t)(p->constant + byte) | (p->offset ? multiple_of(p->offset) : 0) |
-                 BUFFER_ALIGNMENT;
+    uint32_t left = MOST_LOOKED_INTO;
+    uint64_t n = (uint64_t)(p->constant + byte) |
+                 (p->offset ? multiple_of(p->offset, &left) : 0) | BUFFER_ALIGNMENT;
     return MAX(size, (unsigned)(n & -n));
 }
 

@@ -725,7 +725,8 @@ static bool fits(Finder *s)
     uint64_t step;
     if (!open_loop(s) || !follow_line(s) || !find_counter(s, &step) ||
         degree(s, f->bound, 0) != 0 || !guards_fit(s) || !find_sums(s) || !types_fit(s) ||
-        !find_axes(s) || !surroundings_fit(s) || !operand_fits(s, 0, &f->a) || !operand_fits(s, 1, &f->b))
+        !find_axes(s) || !surroundings_fit(s) || !operand_fits(s, 0, &f->a) ||
+        !operand_fits(s, 1, &f->b))
         return false;
     evaluate_before(s, step);
     return true;

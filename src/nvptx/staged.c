@@ -677,7 +677,8 @@ static void place_subgroup(Stager *s)
     Emit *e = s->e;
     uint32_t subgroups = s->f->down * s->f->across;
     LV workgroup = LLVMBuildUDiv(e->b, s->warp, u32(s, subgroups), ""),
-       subgroup = LLVMBuildURem(e->b, s->warp, u32(s, subgroups), ""), across = u32(s, s->f->across);
+       subgroup = LLVMBuildURem(e->b, s->warp, u32(s, subgroups), ""),
+       across = u32(s, s->f->across);
     LV columns = fused_workgroups(e)
                      ? threads_env(e, e->b, e->i32, offsetof(NvptxEnv, fused_columns))
                      : u32(s, 1);
@@ -825,7 +826,8 @@ void fusion_emit(Emit *e)
         }
     LLVMPositionBuilderAtEnd(e->b, fused);
     if (begins[1])
-        LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, fusion_columns(f))), begins[0], begins[1]);
+        LLVMBuildCondBr(e->b, equal(s, s->columns, u32(s, fusion_columns(f))), begins[0],
+                        begins[1]);
     else
         LLVMBuildBr(e->b, begins[0]);
     LLVMPositionBuilderAtEnd(e->b, joined);

@@ -215,7 +215,8 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
         double want = c->type == HEDDLE_U32 ? (double)(uint32_t)c->number[k] : c->number[k];
         if (got == want)
             continue;
-        printf("%s, %u x %u tiles of %u by %u, %ux%u subgroups%s, %ux%u groups, k %u to %u, A %u + %u, B %u + %u%s: "
+        printf("%s, %u x %u tiles of %u by %u, %ux%u subgroups%s, %ux%u groups, k %u to %u, "
+               "A %u + %u, B %u + %u%s: "
                "row %u, column %u is %g, not %g\n",
                t->factor_glsl, f->rows, f->columns, f->tile, f->chain, MAX(f->down, 1),
                MAX(f->across, 1), f->staged ? ", staged" : "", x->groups[0], x->groups[1],
