@@ -102,8 +102,8 @@ static unsigned alignment(const EmitPointer *p, int64_t byte, uint32_t size)
     if (!LLVMIsALoadInst(p->base))
         return size;
     uint32_t left = MOST_LOOKED_INTO;
-    uint64_t n = (uint64_t)(p->constant + byte) |
-                 (p->offset ? multiple_of(p->offset, &left) : 0) | BUFFER_ALIGNMENT;
+    uint64_t n = (uint64_t)(p->constant + byte) | (p->offset ? multiple_of(p->offset, &left) : 0) |
+                 BUFFER_ALIGNMENT;
     return MAX(size, (unsigned)(n & -n));
 }
 

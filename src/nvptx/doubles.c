@@ -8,6 +8,7 @@
 #include "llvm/ir.h"
 
 #include <llvm-c/BitReader.h>
+#include <llvm-c/IRReader.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <math.h>
@@ -24,7 +25,71 @@ enum {
     REPAIR_BY_DOUBLE = 1,         /* it loses results that are denormal, or is off by too much */
     REPAIR_NEGATIVE_INFINITY = 2, /* which has infinity (C, F.10.5.3), not itself */
     REPAIR_ZERO = 4,              /* which has infinity of its own sign (C, F.10.5.4) */
+    REPAIR_BY_PRODUCT = 8,        /* reduced_gamma */
 };
+
+/* Libclc's gamma function of doubles is right to a few ulps between 1 and 2 only, and off by a
+ * hundred where it is large. Elsewhere, gamma(x + 1) = x gamma(x): products of up to 172 factors,
+ * each with what rounding takes from it (p + e, q + f), as no factor is rounded. 2^-16 keeps the
+ * product finite where the result is. */
+#define GAMMA "heddle_gamma"
+static const char reduced_gamma[] =
+    "declare double @_Z6tgammad(double)\n"
+    "declare double @llvm.fma.f64(double, double, double)\n"
+    "declare double @llvm.floor.f64(double)\n"
+    "define double @" GAMMA "(double %x) {\n"
+    "entry:\n"
+    "  %floor = call double @llvm.floor.f64(double %x)\n"
+    "  %whole = fcmp oeq double %x, %floor\n"
+    "  %low = fcmp ole double %x, 0.0\n"
+    "  %pole = and i1 %whole, %low\n"
+    "  %above = fcmp oge double %x, -169.0\n"
+    "  %below = fcmp ole double %x, 172.0\n"
+    "  %between = and i1 %above, %below\n"
+    "  %reduces = select i1 %pole, i1 false, i1 %between\n"
+    "  br i1 %reduces, label %down, label %direct\n"
+    "direct:\n"
+    "  %d = call double @_Z6tgammad(double %x)\n"
+    "  ret double %d\n"
+    "down:\n"
+    "  %r = phi double [ %x, %entry ], [ %r1, %less ]\n"
+    "  %p = phi double [ 0x3EF0000000000000, %entry ], [ %p1, %less ]\n"
+    "  %e = phi double [ 0.0, %entry ], [ %e1, %less ]\n"
+    "  %is_large = fcmp oge double %r, 2.0\n"
+    "  br i1 %is_large, label %less, label %up\n"
+    "less:\n"
+    "  %r1 = fsub double %r, 1.0\n"
+    "  %p1 = fmul double %p, %r1\n"
+    "  %p2 = fneg double %p1\n"
+    "  %lost = call double @llvm.fma.f64(double %p, double %r1, double %p2)\n"
+    "  %e1 = call double @llvm.fma.f64(double %e, double %r1, double %lost)\n"
+    "  br label %down\n"
+    "up:\n"
+    "  %s = phi double [ %r, %down ], [ %s1, %more ]\n"
+    "  %q = phi double [ 1.0, %down ], [ %q1, %more ]\n"
+    "  %f = phi double [ 0.0, %down ], [ %f1, %more ]\n"
+    "  %is_small = fcmp olt double %s, 1.0\n"
+    "  br i1 %is_small, label %more, label %done\n"
+    "more:\n"
+    "  %q1 = fmul double %q, %s\n"
+    "  %q2 = fneg double %q1\n"
+    "  %gone = call double @llvm.fma.f64(double %q, double %s, double %q2)\n"
+    "  %f1 = call double @llvm.fma.f64(double %f, double %s, double %gone)\n"
+    "  %s1 = fadd double %s, 1.0\n"
+    "  br label %up\n"
+    "done:\n"
+    "  %g = call double @_Z6tgammad(double %s)\n"
+    "  %ge = fmul double %g, %e\n"
+    "  %n = call double @llvm.fma.f64(double %g, double %p, double %ge)\n"
+    "  %n1 = fmul double %n, 65536.0\n"
+    "  %v = fdiv double %n1, %q\n"
+    "  %part = fdiv double %f, %q\n"
+    "  %less_v = fneg double %v\n"
+    "  %better = call double @llvm.fma.f64(double %less_v, double %part, double %v)\n"
+    "  %is_nan = fcmp uno double %better, %better\n" /* v is infinite */
+    "  %result = select i1 %is_nan, double %v, double %better\n"
+    "  ret double %result\n"
+    "}\n";
 
 static const struct {
     const char *name;
@@ -33,7 +98,7 @@ static const struct {
     { "erfcf", REPAIR_BY_DOUBLE },
     { "lgamma", REPAIR_NEGATIVE_INFINITY },
     { "lgammaf", REPAIR_NEGATIVE_INFINITY },
-    { "tgamma", REPAIR_ZERO },
+    { "tgamma", REPAIR_BY_PRODUCT | REPAIR_ZERO },
     { "tgammaf", REPAIR_BY_DOUBLE | REPAIR_ZERO },
 };
 
@@ -47,6 +112,22 @@ static uint32_t repair_of(LLVMValueRef f)
     return 0;
 }
 
+/* NULL: there is not enough memory. */
+static LLVMValueRef gamma_function(LLVMModuleRef m)
+{
+    LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+        reduced_gamma, sizeof reduced_gamma - 1, GAMMA);
+    LLVMModuleRef parsed;
+    char *error = NULL;
+    if (LLVMParseIRInContext(LLVMGetModuleContext(m), text, &parsed, &error)) {
+        LLVMDisposeMessage(error);
+        return NULL;
+    }
+    LLVMSetTarget(parsed, LLVMGetTarget(m));
+    LLVMSetDataLayout(parsed, LLVMGetDataLayoutStr(m));
+    return LLVMLinkModules2(m, parsed) ? NULL : LLVMGetNamedFunction(m, GAMMA);
+}
+
 /* "pow" of two doubles is _Z3powdd there, "powf" _Z3powff (Itanium C++ ABI, 5.1.2). */
 static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
 {
@@ -56,6 +137,8 @@ static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
     unsigned n = MIN(LLVMCountParams(f), 3);
     LLVMTypeRef type = LLVMGlobalGetValueType(f);
     bool single = LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
+    if (repair_of(f) & REPAIR_BY_PRODUCT)
+        return gamma_function(m);
     if (single)
         size--; /* C's f */
     if (repair_of(f) & REPAIR_BY_DOUBLE) {
@@ -179,8 +262,9 @@ bool doubles_define(LLVMModuleRef m, char *said, size_t size)
         return false;
     }
     for (LLVMValueRef last = LLVMGetLastFunction(m);; f = LLVMGetNextFunction(f)) {
-        if (is_missing(f))
-            define_by(LLVMGetModuleContext(m), f, library_function(m, f));
+        LLVMValueRef by = is_missing(f) ? library_function(m, f) : NULL;
+        if (by)
+            define_by(LLVMGetModuleContext(m), f, by);
         if (f == last)
             break;
     }

@@ -89,8 +89,8 @@ typedef struct NvptxKernel {
     uint32_t n_prints;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where the dispatch decides */
-    /* Workgroups that run as one block, fused[] along each axis, with their threads one after the
-     * other in x; 1 1 1: a block is a workgroup. Half of those along column_axis will do as well. */
+    /* Workgroups that run as one block, fused[] along each axis, with their threads one behind the
+     * other in x; 1 1 1: a block is a workgroup. Half of those along column_axis will do, too. */
     uint32_t fused[3], column_axis;
     uint64_t shared_bytes, push_bytes;
     uint32_t parameter_bytes; /* of NvptxEnv and the push constants behind it */
