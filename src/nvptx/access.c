@@ -8,6 +8,7 @@
  * written, by a branch around the access.
  */
 #include "nvptx/internal.h"
+#include "llvm/ir.h"
 
 enum {
     BUFFER_ALIGNMENT = 16, /* heddle_buffer_wrap's, and of a binding's offset */
@@ -55,11 +56,9 @@ LV threads_inside(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
     if (!e->robust || !p->limit)
         return NULL;
-    LV offset = offset_of(e, p, byte);
-    LV starts = LLVMBuildICmp(e->b, LLVMIntULT, offset, p->limit, "");
-    LV left = LLVMBuildSub(e->b, p->limit, offset, "");
-    LV fits = LLVMBuildICmp(e->b, LLVMIntUGE, left, i64c(e, size), "");
-    return LLVMBuildAnd(e->b, starts, fits, "");
+    /* places where so much begins inside: the same in a loop, before which it is computed */
+    LV places = size > 1 ? ir_binary(e->b, "llvm.usub.sat", p->limit, i64c(e, size - 1)) : p->limit;
+    return LLVMBuildICmp(e->b, LLVMIntULT, offset_of(e, p, byte), places, "");
 }
 
 /* What x is a multiple of: a power of two, 16 at most. Of what is made of very much, as far as so

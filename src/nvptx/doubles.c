@@ -115,8 +115,8 @@ static uint32_t repair_of(LLVMValueRef f)
 /* NULL: there is not enough memory. */
 static LLVMValueRef gamma_function(LLVMModuleRef m)
 {
-    LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-        reduced_gamma, sizeof reduced_gamma - 1, GAMMA);
+    LLVMMemoryBufferRef text =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(reduced_gamma, sizeof reduced_gamma - 1, GAMMA);
     LLVMModuleRef parsed;
     char *error = NULL;
     if (LLVMParseIRInContext(LLVMGetModuleContext(m), text, &parsed, &error)) {

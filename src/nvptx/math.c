@@ -10,18 +10,23 @@
 #include "llvm/ir.h"
 
 typedef struct Approximation {
-    uint32_t number; /* GLSL.std.450's; 0: a division */
-    const char *name;
-    double factor; /* of the operand */
+    uint32_t number;             /* GLSL.std.450's; 0: a division */
+    const char *name, *flushing; /* the latter takes denormals for zeros */
+    double factor;               /* of the operand */
 } Approximation;
 
 static const Approximation approximations[] = {
-    { 0, "llvm.nvvm.div.full", 1 },                           /* 2 ulps */
-    { GLSLstd450Sqrt, "llvm.nvvm.sqrt.approx.f", 1 },         /* 2^-23 of it */
-    { GLSLstd450InverseSqrt, "llvm.nvvm.rsqrt.approx.f", 1 }, /* 2^-22.9 of it */
-    { GLSLstd450Exp2, "llvm.nvvm.ex2.approx.f32", 1 },        /* 2 ulps */
-    { GLSLstd450Exp, "llvm.nvvm.ex2.approx.f32", 0x1.715476p+0 },
-    { GLSLstd450Log2, "llvm.nvvm.lg2.approx.f", 1 }, /* 2 ulps, or 2^-22 between 0.5 and 2 */
+    /* 2 ulps */
+    { 0, "llvm.nvvm.div.full", "llvm.nvvm.div.full.ftz", 1 },
+    /* 2^-23 of it */
+    { GLSLstd450Sqrt, "llvm.nvvm.sqrt.approx.f", "llvm.nvvm.sqrt.approx.ftz.f", 1 },
+    /* 2^-22.9 of it */
+    { GLSLstd450InverseSqrt, "llvm.nvvm.rsqrt.approx.f", "llvm.nvvm.rsqrt.approx.ftz.f", 1 },
+    /* 2 ulps */
+    { GLSLstd450Exp2, "llvm.nvvm.ex2.approx.f32", "llvm.nvvm.ex2.approx.ftz.f32", 1 },
+    { GLSLstd450Exp, "llvm.nvvm.ex2.approx.f32", "llvm.nvvm.ex2.approx.ftz.f32", 0x1.715476p+0 },
+    /* 2 ulps, or 2^-22 between 0.5 and 2 */
+    { GLSLstd450Log2, "llvm.nvvm.lg2.approx.f", "llvm.nvvm.lg2.approx.ftz.f", 1 },
 };
 
 static LV times(Emit *e, LV x, double factor)
@@ -43,7 +48,8 @@ LV threads_approximate(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
             continue;
         LT type = LLVMTypeOf(x);
         LV args[2] = { times(e, single(e, x), a->factor), single(e, y) };
-        LV r = threads_call(e, a->name, e->f32, args, y ? 2 : 1);
+        bool keeps = type == e->f32 && ops_keeps_denormals(e, 32);
+        LV r = threads_call(e, keeps ? a->name : a->flushing, e->f32, args, y ? 2 : 1);
         return type == e->f32 ? r : LLVMBuildFPTrunc(e->b, r, type, "");
     }
     return NULL;
