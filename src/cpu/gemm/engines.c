@@ -20,13 +20,21 @@
 /* In f16 they are, too: e5m2 has its exponents. */
 #define SHORTS (BIT(COMP_F16) | BIT(COMP_E4M3) | BIT(COMP_E5M2))
 
-/* AMX takes whole 16 x 16 tiles of C and 64 bytes of k at a time, A as it lies. */
+/* Tiles of so many lines side by side are as many whole sixteens, none across two tiles. */
+static bool are_sixteens(uint32_t lines, uint32_t tiles)
+{
+    return lines % 16 == 0 || (16 % lines == 0 && lines * tiles % 16 == 0);
+}
+
+/* AMX takes whole 16 x 16 elements of C, of one tile or several, and 64 bytes of k at a time, A as
+ * it lies. */
 static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
 {
     IrComp operand = e->operand == GEMM_AS_IT_LIES ? (IrComp)s->a : (IrComp)e->operand;
     uint32_t bytes = comp_bytes(operand);
-    return s->M % 16 == 0 && s->N % 16 == 0 && (uint32_t)s->steps * s->K * bytes % 64 == 0 &&
-           s->K * bytes % 4 == 0 && !s->a_col && !s->saturate;
+    return are_sixteens(s->M, s->rows) && are_sixteens(s->N, s->cols) &&
+           (uint32_t)s->steps * s->K * bytes % 64 == 0 && s->K * bytes % 4 == 0 && !s->a_col &&
+           !s->saturate;
 }
 
 /* Where A alone is signed, the instruction's operands would be swapped, and the sums' order. */

@@ -83,10 +83,15 @@ uint64_t gemm_vector_bytes(const GemmPlan *p);
 /* In the panel: from one unit's row to the next; from a vector of a row to the next. */
 uint64_t gemm_row_bytes(const GemmPlan *p);
 uint64_t gemm_vectors_apart(const GemmPlan *p);
-/* The scratch memory: panel with its column sums, packed A, list of prefetches, each 64-byte
- * aligned. */
+/* A tile register's elements of C may be several tiles', which need not lie side by side; then they
+ * are gathered in memory of their own: 2 x 2 registers' lines of 64 bytes. */
+bool gemm_gathers(const GemmPlan *p);
+enum { GATHERED_BYTES = 2 * 2 * 16 * 64 };
+/* The scratch memory: panel with its column sums, packed A, gathered C, list of prefetches, each
+ * 64-byte aligned. */
 uint64_t gemm_sums_offset(const GemmPlan *p);
 uint64_t gemm_packed_a_offset(const GemmPlan *p);
+uint64_t gemm_gathered_offset(const GemmPlan *p);
 uint64_t gemm_list_offset(const GemmPlan *p);
 /* The table's three parts; where one begins, and how far its entries are apart, in bytes. An entry
  * is a tile's address and stride, and where the shape is even the distance of its steps. */
@@ -125,6 +130,7 @@ struct GemmGen {
     LLVMValueRef steps;            /* i64: of this call */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
+    LLVMValueRef in_place; /* i1: tile registers are loaded with A where it lies */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMTypeRef lane, vector; /* what one unit is, in the engine's product; those of B */
     LLVMTypeRef sums;         /* a vector of C */

@@ -254,20 +254,82 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
     store_sums(g, first, sums, carry);
 }
 
-void gemm_pack_b(GemmGen *g)
+static void pack_all_columns(GemmGen *g)
 {
     uint32_t at_once = MIN(g->p->tuning->packed_vectors, (uint32_t)MOST_VECTORS);
+    for (uint32_t v = 0; v < g->p->n_vectors;) {
+        GemmRun r = gemm_run_begin(g, v, at_once);
+        pack_b_columns(g, v, r.n);
+        v = gemm_run_end(g, &r);
+    }
+}
+
+/* Vectors of several tiles each, all full. */
+static bool has_full_pieces(const GemmPlan *p)
+{
+    return p->max_pieces > 1 && (uint32_t)p->s.cols * p->s.N % p->lanes == 0;
+}
+
+/* i1: in a step the tiles of each vector lie side by side. */
+static LLVMValueRef columns_follow(GemmGen *g, LLVMValueRef step, LLVMValueRef ok)
+{
+    const GemmShape *s = &g->p->s;
+    GemmView t = { NULL, NULL, NULL };
+    for (uint32_t c = 0; c < s->cols; c++) {
+        GemmView before = t;
+        t = gemm_b_tile(g, step, k64(g, c));
+        if (c % g->p->max_pieces == 0)
+            continue;
+        LLVMValueRef width = k64(g, (uint64_t)s->N * (s->b_col ? 1 : comp_bytes((IrComp)s->b)));
+        if (s->b_col)
+            width = mul(g, before.stride, width);
+        LLVMValueRef is[] = { LLVMBuildICmp(g->b, LLVMIntEQ, t.ptr, at(g, before.ptr, width), ""),
+                              LLVMBuildICmp(g->b, LLVMIntEQ, t.stride, before.stride, ""),
+                              t.apart ? LLVMBuildICmp(g->b, LLVMIntEQ, t.apart, before.apart, "")
+                                      : ok };
+        for (uint32_t i = 0; i < COUNT_OF(is); i++)
+            ok = LLVMBuildAnd(g->b, ok, is[i], "");
+    }
+    return ok;
+}
+
+/* Where the tiles of each vector lie side by side in all steps, each vector is packed as if it were
+ * one tile's: the builder is left where they do not. */
+static void pack_joined_columns(GemmGen *g, LLVMBasicBlockRef packed)
+{
+    const GemmPlan *p = g->p;
+    LLVMValueRef ok = LLVMConstInt(g->i1, 1, false);
+    GemmLoop l = gemm_loop_begin(g, &ok, 1);
+    ok = columns_follow(g, l.i, l.phi[0]);
+    gemm_loop_end(g, &l, 1, k64(g, p->s.even ? 1 : p->s.steps), &ok);
+    LLVMBasicBlockRef joined = LLVMAppendBasicBlockInContext(g->cx, g->fn, "joined");
+    LLVMBasicBlockRef apart = LLVMAppendBasicBlockInContext(g->cx, g->fn, "apart");
+    LLVMBuildCondBr(g->b, ok, joined, apart);
+    LLVMPositionBuilderAtEnd(g->b, joined);
+    GemmPlan wide = *p;
+    wide.s.N = (uint16_t)p->lanes;
+    wide.max_pieces = 1;
+    wide.pieces = NEW_ARRAY(g->gemm->arena, GemmPiece, p->n_vectors);
+    for (uint32_t v = 0; v < p->n_vectors; v++)
+        wide.pieces[v] = (GemmPiece){ p->pieces[v * p->max_pieces].tile, 0, wide.s.N, 0 };
+    g->p = &wide;
+    pack_all_columns(g);
+    g->p = p;
+    LLVMBuildBr(g->b, packed);
+    LLVMPositionBuilderAtEnd(g->b, apart);
+}
+
+void gemm_pack_b(GemmGen *g)
+{
     if (!g->p->pack_b)
         return;
     LLVMBasicBlockRef pack = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_b");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "packed");
     LLVMBuildCondBr(g->b, g->packed, go, pack);
     LLVMPositionBuilderAtEnd(g->b, pack);
-    for (uint32_t v = 0; v < g->p->n_vectors;) {
-        GemmRun r = gemm_run_begin(g, v, at_once);
-        pack_b_columns(g, v, r.n);
-        v = gemm_run_end(g, &r);
-    }
+    if (has_full_pieces(g->p))
+        pack_joined_columns(g, go);
+    pack_all_columns(g);
     LLVMBuildBr(g->b, go);
     LLVMPositionBuilderAtEnd(g->b, go);
 }

@@ -147,14 +147,14 @@ static void plan_block(GemmPlan *p)
 }
 
 /* What AMX need not convert is copied only where steps that lie apart do not each have whole 64
- * bytes of k. */
+ * bytes of k, or where sixteen rows are several tiles', which may lie apart. */
 static bool packs_a(const GemmPlan *p)
 {
     const GemmShape *s = &p->s;
     if (!same_layout((IrComp)s->a, p->operand_a))
         return true;
     if (!p->engine->product)
-        return s->K * comp_bytes((IrComp)s->a) % 64 != 0;
+        return s->M % 16 != 0 || s->K * comp_bytes((IrComp)s->a) % 64 != 0;
     return p->flip_a || (s->a_col && p->engine->group > 1);
 }
 
@@ -227,9 +227,16 @@ uint64_t gemm_packed_a_offset(const GemmPlan *p)
     return gemm_sums_offset(p) + (p->flip_a ? align_up(gemm_row_bytes(p), 64) : 0);
 }
 
-uint64_t gemm_list_offset(const GemmPlan *p)
+uint64_t gemm_gathered_offset(const GemmPlan *p)
 {
     return gemm_packed_a_offset(p) + align_up(packed_a_bytes(p), 64);
+}
+
+bool gemm_gathers(const GemmPlan *p) { return !p->engine->product && (p->s.M % 16 || p->s.N % 16); }
+
+uint64_t gemm_list_offset(const GemmPlan *p)
+{
+    return gemm_gathered_offset(p) + (gemm_gathers(p) ? GATHERED_BYTES : 0);
 }
 
 /* A panel of less is packed in about the time that it takes to find another. */

@@ -22,21 +22,42 @@ static void tile_move(GemmGen *g, const char *name, uint32_t tile, LLVMValueRef 
     ir_intrinsic(g->b, name, NULL, 0, args, 3);
 }
 
-/* i1: A is read where it lies. */
+/* i1: A is read where it lies: its steps follow one another, and so do the tiles whose rows a
+ * register has. */
 static LLVMValueRef reads_in_place(GemmGen *g)
 {
-    bool converts = g->p->operand_a != (IrComp)g->p->s.a;
-    return converts ? LLVMConstInt(g->i1, 0, false) : g->contiguous;
+    const GemmShape *s = &g->p->s;
+    LLVMValueRef ok = g->contiguous;
+    if (g->p->operand_a != (IrComp)s->a)
+        return LLVMConstInt(g->i1, 0, false);
+    for (uint32_t r = 1; r < s->rows && s->M < 16; r++) {
+        GemmView above = gemm_a_tile(g, k64(g, r - 1), k64(g, 0));
+        GemmView t = gemm_a_tile(g, k64(g, r), k64(g, 0));
+        if (r * s->M % 16 == 0)
+            continue;
+        LLVMValueRef next = at(g, above.ptr, mul(g, above.stride, k64(g, s->M)));
+        LLVMValueRef follows = LLVMBuildICmp(g->b, LLVMIntEQ, t.ptr, next, "");
+        LLVMValueRef alike = LLVMBuildICmp(g->b, LLVMIntEQ, t.stride, above.stride, "");
+        ok = LLVMBuildAnd(g->b, ok, LLVMBuildAnd(g->b, follows, alike, ""), "");
+    }
+    return ok;
 }
 
-/* Sixteen rows of the grid, counted through: the address of their A at byte `k`, and its stride. */
+/* Sixteen rows of the grid, counted through: the row of the grid where they begin, and the row of
+ * its tiles. */
+static LLVMValueRef grid_row(GemmGen *g, LLVMValueRef q, LLVMValueRef *row)
+{
+    LLVMValueRef first = mul(g, q, k64(g, 16)), M = k64(g, g->p->s.M);
+    *row = LLVMBuildURem(g->b, first, M, "");
+    return LLVMBuildUDiv(g->b, first, M, "");
+}
+
+/* The address of their A at byte `k`, and its stride. */
 static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
 {
     const GemmPlan *p = g->p;
     uint64_t step_bytes = (uint64_t)p->units * p->unit, all = step_bytes * p->s.steps * p->times;
-    LLVMValueRef each = k64(g, p->s.M / 16), k16 = k64(g, 16), zero = k64(g, 0);
-    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k16);
-    LLVMValueRef tile = LLVMBuildUDiv(g->b, q, each, "");
+    LLVMValueRef zero = k64(g, 0), row, tile = grid_row(g, q, &row);
     GemmView v;
     if (!p->pack_a) {
         LLVMValueRef step = LLVMBuildUDiv(g->b, k, k64(g, step_bytes), "");
@@ -46,9 +67,9 @@ static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
     } else {
         v = gemm_a_tile(g, tile, zero);
         LLVMValueRef packed = at(g, gemm_packed_a(g), mul(g, q, k64(g, 16 * all)));
-        LLVMValueRef lies = at(g, v.ptr, mul(g, row, v.stride)), in_place = reads_in_place(g);
-        v.ptr = LLVMBuildSelect(g->b, in_place, lies, packed, "");
-        v.stride = LLVMBuildSelect(g->b, in_place, v.stride, k64(g, all), "");
+        LLVMValueRef lies = at(g, v.ptr, mul(g, row, v.stride));
+        v.ptr = LLVMBuildSelect(g->b, g->in_place, lies, packed, "");
+        v.stride = LLVMBuildSelect(g->b, g->in_place, v.stride, k64(g, all), "");
     }
     v.ptr = at(g, v.ptr, k);
     return v;
@@ -57,12 +78,101 @@ static GemmView tile_a(GemmGen *g, LLVMValueRef q, LLVMValueRef k)
 static GemmView tile_c(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32_t vector)
 {
     const GemmPiece *pc = &g->p->pieces[vector * g->p->max_pieces];
-    LLVMValueRef each = k64(g, g->p->s.M / 16);
-    GemmView v = tiles(g, LLVMBuildUDiv(g->b, q, each, ""), gemm_piece_tile(g, pc));
-    LLVMValueRef row = mul(g, LLVMBuildURem(g->b, q, each, ""), k64(g, 16));
+    LLVMValueRef row, tile = grid_row(g, q, &row);
+    GemmView v = tiles(g, tile, gemm_piece_tile(g, pc));
     v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), gemm_piece_column(g, pc, 4));
     return v;
 }
+
+/* ---- C of several tiles ---------------------------------------------------------------------- */
+
+/* The elements of a register that are one tile's: where they lie; their rows and columns, and the
+ * first one's offset in lines of 64 bytes. */
+typedef struct Part {
+    GemmView at;
+    uint32_t rows, columns, row, offset;
+} Part;
+
+enum { MOST_PARTS = 16 * 16 };
+
+static uint32_t parts_of(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32_t vector,
+                         Part *parts)
+{
+    const GemmPlan *p = g->p;
+    uint32_t n = 0, rows = MIN(p->s.M, 16u);
+    LLVMValueRef in_tile, first = grid_row(g, q, &in_tile);
+    for (uint32_t row = 0; row < 16; row += rows)
+        for (uint32_t i = 0; i < p->max_pieces; i++) {
+            const GemmPiece *pc = &p->pieces[vector * p->max_pieces + i];
+            GemmView t = tiles(g, add(g, first, k64(g, row / rows)), gemm_piece_tile(g, pc));
+            t.ptr = at(g, at(g, t.ptr, mul(g, in_tile, t.stride)), gemm_piece_column(g, pc, 4));
+            parts[n++] = (Part){ t, rows, pc->width, row, row * 64 + pc->lane * 4u };
+        }
+    return n;
+}
+
+/* i1: they lie side by side, so that a register can be loaded and stored there. */
+static LLVMValueRef lie_together(GemmGen *g, const Part *parts, uint32_t n)
+{
+    LLVMValueRef ok = LLVMConstInt(g->i1, 1, false);
+    for (uint32_t i = 1; i < n; i++) {
+        LLVMValueRef row = mul(g, parts->at.stride, k64(g, parts[i].row));
+        LLVMValueRef next = at(g, at(g, parts->at.ptr, row), k64(g, parts[i].offset % 64));
+        LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntEQ, parts[i].at.ptr, next, "");
+        LLVMValueRef stride = parts->at.stride;
+        LLVMValueRef alike = LLVMBuildICmp(g->b, LLVMIntEQ, parts[i].at.stride, stride, "");
+        ok = LLVMBuildAnd(g->b, ok, LLVMBuildAnd(g->b, is, alike, ""), "");
+    }
+    return ok;
+}
+
+/* Copies a register's elements between its tiles and lines of 64 bytes. */
+static void copy_parts(GemmGen *g, const Part *parts, uint32_t n, LLVMValueRef lines, bool gather)
+{
+    LLVMValueRef none = NULL;
+    GemmLoop l = gemm_loop_begin(g, &none, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMTypeRef type = LLVMVectorType(g->i32, parts[i].columns);
+        LLVMValueRef tile = at(g, parts[i].at.ptr, mul(g, l.i, parts[i].at.stride));
+        LLVMValueRef line = at(g, at(g, lines, mul(g, l.i, k64(g, 64))), k64(g, parts[i].offset));
+        LLVMValueRef x = ir_load(g->b, type, gather ? tile : line, 4);
+        ir_store(g->b, x, gather ? line : tile, 4);
+    }
+    gemm_loop_end(g, &l, 1, k64(g, parts->rows), NULL);
+}
+
+/* The i-th of a block's registers is loaded from, or stored to, its tiles. */
+static void move_c(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32_t vector, uint32_t i,
+                   bool load)
+{
+    const char *name = load ? "llvm.x86.tileloadd64" : "llvm.x86.tilestored64";
+    GemmView c = tile_c(g, tiles, q, vector);
+    if (!gemm_gathers(g->p)) {
+        tile_move(g, name, TILE_C + i, c.ptr, c.stride);
+        return;
+    }
+    Part parts[MOST_PARTS];
+    uint32_t n = parts_of(g, tiles, q, vector, parts);
+    LLVMValueRef together = lie_together(g, parts, n), bytes = k64(g, 64);
+    LLVMValueRef lines = at(g, g->scratch, k64(g, gemm_gathered_offset(g->p) + 1024 * i));
+    LLVMBasicBlockRef apart = LLVMAppendBasicBlockInContext(g->cx, g->fn, "apart");
+    LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(g->cx, g->fn, "together");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "moved");
+    LLVMBuildCondBr(g->b, together, whole, apart);
+    LLVMPositionBuilderAtEnd(g->b, apart);
+    if (load)
+        copy_parts(g, parts, n, lines, true);
+    tile_move(g, name, TILE_C + i, lines, bytes);
+    if (!load)
+        copy_parts(g, parts, n, lines, false);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, whole);
+    tile_move(g, name, TILE_C + i, c.ptr, c.stride);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* A later call's lines, some of them with each 64 bytes of k. */
 static void prefetch_in_tiles(GemmGen *g, LLVMValueRef q, uint32_t v, LLVMValueRef k)
@@ -97,10 +207,8 @@ static void load_sums(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint3
         LLVMBuildBr(g->b, go);
         LLVMPositionBuilderAtEnd(g->b, load);
     }
-    for (uint32_t i = 0; i < nr * nc; i++) {
-        GemmView c = tile_c(g, gemm_c_tile, add(g, q, k64(g, i / nc)), v + i % nc);
-        tile_move(g, "llvm.x86.tileloadd64", TILE_C + i, c.ptr, c.stride);
-    }
+    for (uint32_t i = 0; i < nr * nc; i++)
+        move_c(g, gemm_c_tile, add(g, q, k64(g, i / nc)), v + i % nc, i, true);
     if (go) {
         LLVMBuildBr(g->b, go);
         LLVMPositionBuilderAtEnd(g->b, go);
@@ -132,10 +240,8 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
         tile_op(g, product, TILE_C + i, TILE_A + r, TILE_B + c);
     }
     gemm_loop_end(g, &k, 64, bytes, NULL);
-    for (uint32_t i = 0; i < nr * nc; i++) {
-        GemmView c = tile_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc);
-        tile_move(g, "llvm.x86.tilestored64", TILE_C + i, c.ptr, c.stride);
-    }
+    for (uint32_t i = 0; i < nr * nc; i++)
+        move_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc, i, false);
 }
 
 void gemm_tiles(GemmGen *g)
@@ -147,7 +253,8 @@ void gemm_tiles(GemmGen *g)
     if (p->pack_a) {
         LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
         LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "tiles");
-        LLVMBuildCondBr(g->b, reads_in_place(g), go, copy);
+        g->in_place = reads_in_place(g);
+        LLVMBuildCondBr(g->b, g->in_place, go, copy);
         LLVMPositionBuilderAtEnd(g->b, copy);
         gemm_pack_a(g);
         LLVMBuildBr(g->b, go);

@@ -232,9 +232,15 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     for (uint32_t k = 0; k < s->steps && !s->even; k++)
         for (uint32_t j = 0; j < s->cols; j++, p += 2)
             fill(p, &B, k * s->K, j * s->N);
+    /* so are every other tile's sums */
+    Mat sums[2] = { C, C };
+    if (apart) {
+        size_t bytes = (size_t)C.pitch * (C.col ? N : M) * comp_bytes(s->c) + 64;
+        sums[1].data = memcpy(malloc(bytes), C.data, bytes);
+    }
     for (uint32_t i = 0; i < s->rows; i++)
         for (uint32_t j = 0; j < s->cols; j++, p += 2)
-            fill(p, &C, i * s->M, j * s->N);
+            fill(p, &sums[(i + j) & 1], i * s->M, j * s->N);
     void *scratch = aligned_alloc(64, align_up(scratch_bytes + 64, 64));
     DeviceBinding bind[2] = {{table, 0}, {scratch, 0}};
     const DeviceBinding *slots[1] = {bind};
@@ -251,7 +257,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < M && wrong < 3; i++)
         for (uint32_t j = 0; j < N && wrong < 3; j++) {
-            double got = get(s->c, mat_at(&C, i, j)), w = want[i * N + j];
+            const Mat *where = &sums[(i / s->M + j / s->N) & 1];
+            double got = get(s->c, mat_at(where, i, j)), w = want[i * N + j];
             if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
                 printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n",
                        comp_name(s->a), comp_name(s->b), comp_name(s->c), s->M, s->N, s->K, s->rows,
@@ -261,8 +268,10 @@ static bool run(const GemmShape *s, const char *level, bool apart)
         }
     cpu_code_free(owner);
     cpu_target_free(&t);
-    if (apart)
+    if (apart) {
         free(copy.data);
+        free(sums[1].data);
+    }
     free(A.data); free(B.data); free(C.data); free(want); free(table); free(scratch);
     arena_free(&a);
     return wrong == 0;
@@ -327,6 +336,23 @@ TEST(sizes)
             CHECK(run(&s, NULL, (i + ty) & 1));
             s.a_near = s.b_near = true;
             CHECK(run(&s, NULL, false));
+        }
+}
+
+/* Sixteen lines of several tiles, which tile registers take, side by side or not. */
+TEST(small_tiles)
+{
+    static const uint8_t sizes[][6] = {
+        { 8, 8, 16, 6, 4, 4 }, { 4, 16, 32, 4, 3, 2 }, { 32, 8, 64, 1, 2, 1 },
+        { 8, 2, 32, 2, 8, 4 },
+    };
+    static const uint8_t some[] = { 3, 6, 10, 12 };
+    for (uint32_t i = 0; i < COUNT_OF(sizes) * COUNT_OF(some); i++)
+        for (uint32_t order = 0; order < 8; order += 2) {
+            const uint8_t *z = sizes[i % COUNT_OF(sizes)];
+            uint32_t ty = some[i / COUNT_OF(sizes)];
+            GemmShape s = shape(ty, z[0], z[1], z[2], z[3], z[4], z[5], order);
+            CHECK(run(&s, NULL, false) && run(&s, NULL, true));
         }
 }
 
