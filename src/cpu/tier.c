@@ -12,6 +12,7 @@
 #include "cpu/tier.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -82,9 +83,15 @@ static void hand_over(CpuTiered *k, CpuKernel *full)
     arena_free(&k->arena);
 }
 
+/* Dispatches, which the program waits for, come first; on Linux, id 0 is the thread. With all cores
+ * busy it still gets a tenth of one (sched(7)), or the better code might never come, as with
+ * SCHED_IDLE. */
+static void give_way(void) { setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); }
+
 static void *compile_queued(void *user)
 {
     CpuTiers *t = user;
+    give_way();
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {
         CpuTiered *k = t->queue;

@@ -269,18 +269,33 @@ static HeddleResult check_options(const HeddleDevice *device, const HeddleKernel
     return HEDDLE_OK;
 }
 
+/* A tier, of kernels whose caller names none. */
+static void read_tier(HeddleKernelOptions *o, DiagSink *sink)
+{
+    static const char *const names[] = { [HEDDLE_TIER_AUTO] = "auto",
+                                         [HEDDLE_TIER_FAST] = "fast",
+                                         [HEDDLE_TIER_FULL] = "full" };
+    const char *s = secure_getenv("HEDDLE_TIER");
+    if (!s || !*s)
+        return;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(s, names[i]))
+            continue;
+        if (o->tier == HEDDLE_TIER_AUTO)
+            o->tier = (HeddleTier)i;
+        return;
+    }
+    diag(sink, DIAG_WARNING, NULL, NULL, "HEDDLE_TIER is not auto, fast or full: ignored");
+}
+
 /* What the environment asks of every kernel: lines; with "variables" these too, which code that
- * nothing optimises has in memory; a tier, of kernels whose caller names none. */
-static void read_environment(HeddleKernelOptions *o)
+ * nothing optimises has in memory; a tier. */
+static void read_environment(HeddleKernelOptions *o, DiagSink *sink)
 {
     const char *s = secure_getenv("HEDDLE_DEBUG");
     o->debug |= s && *s && strcmp(s, "0");
     o->no_optimisation |= s && !strcmp(s, "variables");
-    const char *tier = secure_getenv("HEDDLE_TIER");
-    if (o->tier == HEDDLE_TIER_AUTO && tier)
-        o->tier = !strcmp(tier, "fast")   ? HEDDLE_TIER_FAST
-                  : !strcmp(tier, "full") ? HEDDLE_TIER_FULL
-                                          : HEDDLE_TIER_AUTO;
+    read_tier(o, sink);
 }
 
 HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
@@ -303,7 +318,8 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                         o->subgroup_size);
     if (made_for)
         own.subgroup_size = made_for;
-    read_environment(&own);
+    DiagSink sink = log_sink(log);
+    read_environment(&own, &sink);
     own.debug |= own.profile;
     own.stats |= own.profile;
     HeddleResult r = check_options(device, o, log);
@@ -313,7 +329,6 @@ HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
     if (!k)
         return log_fail(log, HEDDLE_ERROR_MEMORY, "out of memory");
     k->device = device;
-    DiagSink sink = log_sink(log);
     Build b = { .kernel = k, .module = module, .options = o, .sink = &sink };
     double start = clock_seconds();
     r = log_guarded(log, &k->arena, build, &b);

@@ -4,6 +4,7 @@
  * is not looked at.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "gpu.h"
 
@@ -95,6 +96,96 @@ TEST(folder)
     CHECK(system(command) == 0);
 }
 
+static VkPipelineCache cache_new(Gpu *g)
+{
+    VkPipelineCacheCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO };
+    VkPipelineCache c = VK_NULL_HANDLE;
+    CHECK(VK(CreatePipelineCache)(g->device, &info, NULL, &c) == VK_SUCCESS);
+    return c;
+}
+
+/* ---- tiers ----------------------------------------------------------------------------------- */
+
+enum { INVOCATIONS = 1024 };
+
+/* Of so many steps that it begins with code that was compiled fast. */
+static char *large_kernel(void)
+{
+    enum { STEPS = 12000, LINE = 64 };
+    char *text = malloc((STEPS + 8) * LINE), *at = text;
+    at += sprintf(at, "#version 450\nlayout(local_size_x = 64) in;\n"
+                  "layout(binding = 0) buffer B { float y[]; };\n"
+                  "void main() { uint i = gl_GlobalInvocationID.x;\nfloat a = i, b = 1 - a;\n");
+    for (unsigned k = 0; k < STEPS; k++)
+        at += sprintf(at, "a = a * 0.%u + b; b = b * 0.5 - a;\n", 1000 + k % 3000);
+    sprintf(at, "y[i] = a - b; }\n");
+    return text;
+}
+
+static size_t data_size(const Gpu *g, VkPipelineCache cache)
+{
+    size_t size = 0;
+    CHECK(VK(GetPipelineCacheData)(g->device, cache, &size, NULL) == VK_SUCCESS);
+    return size;
+}
+
+static void run_large(Gpu *g, const GpuProgram *p)
+{
+    VkCommandBuffer c = gpu_begin(g);
+    gpu_bind(c, p);
+    VK(CmdDispatch)(c, INVOCATIONS / 64, 1, 1);
+    CHECK(gpu_finish(g, c) == VK_SUCCESS);
+}
+
+/* Creates the kernel with a device of its own, and runs it, if it must be compiled until there is
+ * code worth keeping. */
+static VkResult run_until_kept(const char *text, bool compile, uint32_t *result)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    VkResult r = gpu_new(&g);
+    if (r)
+        return r;
+    GpuProgram p = { .n_types = 1, .cache = cache_new(&g) };
+    size_t empty = data_size(&g, p.cache);
+    p.pipeline_flags = compile ? 0 : VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+    r = gpu_program_glsl(&g, text, &p);
+    if (!r && !gpu_buffer(&g, INVOCATIONS * sizeof *result, &b)) {
+        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
+        CHECK((data_size(&g, p.cache) == empty) == compile); /* it begins with the first tier */
+        time_t start = time(NULL);
+        do
+            run_large(&g, &p);
+        while (data_size(&g, p.cache) == empty && time(NULL) - start < 300);
+        CHECK(data_size(&g, p.cache) > empty);
+        memcpy(result, b.data, INVOCATIONS * sizeof *result);
+        gpu_buffer_free(&g, &b);
+    }
+    gpu_program_free(&g, &p);
+    VK(DestroyPipelineCache)(g.device, p.cache, NULL);
+    gpu_free(&g);
+    return r;
+}
+
+/* What a large kernel begins with is not kept; what takes its place is, and the next process begins
+ * with that. */
+TEST(folder_gets_the_second_tier)
+{
+    char folder[] = "/tmp/heddle-cache-XXXXXX", command[64], *text = large_kernel();
+    uint32_t before[INVOCATIONS] = { 0 }, after[INVOCATIONS] = { 1 };
+    REQUIRE(mkdtemp(folder));
+    setenv("HEDDLE_CACHE", folder, 1);
+    CHECK(run_until_kept(text, true, before) == VK_SUCCESS);
+    CHECK(run_until_kept(text, false, after) == VK_SUCCESS);
+    CHECK(!memcmp(before, after, sizeof before));
+    unsetenv("HEDDLE_CACHE");
+    free(text);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+/* ---- of the process ------------------------------------------------------------------------- */
+
 /* Whether there is a pipeline that adds `add`; unless `compile` it must not need compiling. */
 static bool special_pipeline(Gpu *g, GpuProgram *p, uint32_t add, bool compile)
 {
@@ -139,14 +230,6 @@ TEST(kernels_do_not_pile_up)
     p.pipeline = used;
     gpu_program_free(&g, &p);
     gpu_free(&g);
-}
-
-static VkPipelineCache cache_new(Gpu *g)
-{
-    VkPipelineCacheCreateInfo info = { .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO };
-    VkPipelineCache c = VK_NULL_HANDLE;
-    CHECK(VK(CreatePipelineCache)(g->device, &info, NULL, &c) == VK_SUCCESS);
-    return c;
 }
 
 /* Whether the feedback says that the program's cache had it. */

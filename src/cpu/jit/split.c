@@ -6,8 +6,10 @@
  * pieces of 256.
  *
  * Blocks joined by a plain branch would be merged again, so the pieces are joined by a branch that
- * could leave the function, on a condition that is never true but that LLVM cannot decide: no
- * workgroup has zero subgroups. It costs one comparison with memory for each piece.
+ * could make a detour, on a condition that is never true but that LLVM cannot decide: no workgroup
+ * has zero subgroups. It costs one comparison with memory for each piece. (A branch out of the
+ * function will not do: where a piece might not be reached, LLVM sinks into it whatever only it
+ * uses, which goes on until all arithmetic is in the last one.)
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -21,7 +23,6 @@ typedef struct Splitter {
     LLVMTargetDataRef layout;
     uint32_t vector_bytes;
     LLVMValueRef function, env;
-    LLVMBasicBlockRef out; /* made when first needed */
 } Splitter;
 
 /* How many machine vectors a value fills. */
@@ -55,14 +56,22 @@ static LLVMValueRef find_cut(const Splitter *s, LLVMBasicBlockRef block)
     return NULL;
 }
 
-static LLVMBasicBlockRef out_block(Splitter *s)
+static LLVMValueRef read_n_subgroups(Splitter *s)
 {
-    if (!s->out) {
-        s->out = LLVMAppendBasicBlockInContext(s->context, s->function, "never");
-        LLVMPositionBuilderAtEnd(s->builder, s->out);
-        LLVMBuildRetVoid(s->builder);
-    }
-    return s->out;
+    LLVMTypeRef byte = LLVMInt8TypeInContext(s->context), word = LLVMInt32TypeInContext(s->context);
+    LLVMValueRef offset = ir_int(word, offsetof(CpuEnv, n_subgroups));
+    LLVMValueRef at = LLVMBuildGEP2(s->builder, byte, s->env, &offset, 1, "");
+    return LLVMBuildLoad2(s->builder, word, at, "");
+}
+
+/* Has something to do that LLVM may neither leave out nor do elsewhere. */
+static LLVMBasicBlockRef detour_to(Splitter *s, LLVMBasicBlockRef next)
+{
+    LLVMBasicBlockRef detour = LLVMAppendBasicBlockInContext(s->context, s->function, "never");
+    LLVMPositionBuilderAtEnd(s->builder, detour);
+    LLVMSetVolatile(read_n_subgroups(s), true);
+    LLVMBuildBr(s->builder, next);
+    return detour;
 }
 
 /* Makes all branches to `from` lead to `to`. (Replacing all uses would rename the phis' edges
@@ -82,7 +91,6 @@ static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
  * of its successors stay right; branches to it are led to the new one. */
 static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
-    LLVMBasicBlockRef out = out_block(s);
     LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->context, block, "");
     redirect(block, head);
     LLVMPositionBuilderAtEnd(s->builder, head);
@@ -92,12 +100,11 @@ static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
         LLVMInsertIntoBuilder(s->builder, i);
         i = next;
     }
-    LLVMTypeRef byte = LLVMInt8TypeInContext(s->context), word = LLVMInt32TypeInContext(s->context);
-    LLVMValueRef offset = ir_int(word, offsetof(CpuEnv, n_subgroups));
-    LLVMValueRef at = LLVMBuildGEP2(s->builder, byte, s->env, &offset, 1, "");
-    LLVMValueRef n = LLVMBuildLoad2(s->builder, word, at, "");
-    LLVMValueRef never = LLVMBuildICmp(s->builder, LLVMIntEQ, n, ir_int(word, 0), "");
-    LLVMBuildCondBr(s->builder, never, out, block);
+    LLVMValueRef n = read_n_subgroups(s);
+    LLVMValueRef never = LLVMBuildICmp(s->builder, LLVMIntEQ, n, ir_int(LLVMTypeOf(n), 0), "");
+    LLVMBasicBlockRef detour = detour_to(s, block);
+    LLVMPositionBuilderAtEnd(s->builder, head);
+    LLVMBuildCondBr(s->builder, never, detour, block);
 }
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits)

@@ -16,11 +16,18 @@ typedef struct GlslKey {
     size_t size;
 } GlslKey;
 
-/* `arguments`, ended by NULL, are the program's but for files. Sources that include others are not
- * cached, since those may change. */
-GlslKey glsl_cache_key(Arena *arena, const Tool *t, const char *const *arguments);
+/* What a module is made from but for the source and the program. */
+typedef struct GlslInputs {
+    const char *const *options; /* the program's but for files */
+    uint32_t n_options;
+    const char *const *folders; /* where included files are looked for */
+    uint32_t n_folders;
+} GlslInputs;
+
+/* Of the texts of included files too. No key: it cannot be told which these are. */
+GlslKey glsl_cache_key(Arena *arena, const Tool *t, const GlslInputs *in);
 /* The module in `arena`, or NULL. */
 void *glsl_cache_read(Arena *arena, const GlslKey *key, size_t *size);
-void glsl_cache_write(const GlslKey *key, const void *words, size_t size);
+void glsl_cache_write(Arena *arena, const GlslKey *key, const void *words, size_t size);
 
 #endif

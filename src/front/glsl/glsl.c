@@ -53,18 +53,28 @@ static const char *folder_of(Arena *arena, const char *name)
     return slash == name ? "/" : arena_strndup(arena, name, (size_t)(slash - name));
 }
 
+/* Where included files are looked for. */
+static Arguments folders_of(const Tool *t)
+{
+    const GlslOptions *o = t->user;
+    Arguments v = { 0 };
+    vec_push(t->arena, &v, folder_of(t->arena, t->source.name));
+    for (uint32_t i = 0; i < o->n_include_dirs; i++)
+        vec_push(t->arena, &v, o->include_dirs[i]);
+    return v;
+}
+
 /* All but the program and its files. */
 static Arguments options_of(const Tool *t)
 {
     const GlslOptions *o = t->user;
-    Arguments v = { 0 };
+    Arguments v = { 0 }, folders = folders_of(t);
     const char *fixed[] = { "--quiet", "-V",   "-g",           "--error-column",
                             "-S",      "comp", "--target-env", o->target_env };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         vec_push(t->arena, &v, fixed[i]);
-    vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folder_of(t->arena, t->source.name)));
-    for (uint32_t i = 0; i < o->n_include_dirs; i++)
-        vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", o->include_dirs[i]));
+    for (uint32_t i = 0; i < folders.len; i++)
+        vec_push(t->arena, &v, arena_printf(t->arena, "-I%s", folders.data[i]));
     for (uint32_t i = 0; i < o->n_defines; i++) {
         const GlslDefine *d = &o->defines[i];
         vec_push(t->arena, &v,
@@ -167,9 +177,9 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
                                       "install glslang %d.%d or later, or name its path "
                                       "with --glslang or HEDDLE_GLSLANG",
                                       MIN_MAJOR, MIN_MINOR) };
-    Arguments told = options_of(&t);
-    vec_push(arena, &told, NULL);
-    GlslKey key = glsl_cache_key(arena, &t, told.data);
+    Arguments told = options_of(&t), folders = folders_of(&t);
+    GlslInputs inputs = { told.data, told.len, folders.data, folders.len };
+    GlslKey key = glsl_cache_key(arena, &t, &inputs);
     *spirv = glsl_cache_read(arena, &key, spirv_size);
     if (*spirv)
         return TOOL_OK;
@@ -182,7 +192,7 @@ ToolStatus glsl_compile(Arena *arena, const ToolSource *source, const GlslOption
         *spirv = t.bytes;
         *spirv_size = t.n_bytes;
         if (sink->warnings == warnings) /* those that are not seen again would be lost */
-            glsl_cache_write(&key, t.bytes, t.n_bytes);
+            glsl_cache_write(arena, &key, t.bytes, t.n_bytes);
     }
     return status;
 }

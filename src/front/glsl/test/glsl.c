@@ -139,6 +139,11 @@ static int each_file(const char *folder, void (*change)(const char *path))
 
 static void keep(const char *path) { (void)path; }
 static void cut_short(const char *path) { CHECK(truncate(path, 30) == 0); }
+static void change_last(const char *path)
+{
+    FILE *f = fopen(path, "r+");
+    CHECK(f && fseek(f, -1, SEEK_END) == 0 && fputc('!', f) == '!' && fclose(f) == 0);
+}
 static void remove_file(const char *path) { CHECK(unlink(path) == 0); }
 
 static bool same_module(const Compiled *a, const Compiled *b)
@@ -165,16 +170,98 @@ TEST(keeps_modules)
     Compiled *other = compile(source, &o);
     CHECK(other->status == TOOL_OK && !same_module(plain, other));
     CHECK_EQ_U64(each_file(folder, keep), 2);
-    char includes[sizeof source + 20];
-    snprintf(includes, sizeof(includes), "%s// include", source);
-    Compiled *uncached = compile(includes, &o);
-    CHECK(uncached->status == TOOL_OK);
+    CHECK_EQ_U64(each_file(folder, change_last), 2);
+    Compiled *whole = compile(source, &o); /* so is one that a byte has changed of */
+    CHECK(same_module(other, whole));
     CHECK_EQ_U64(each_file(folder, remove_file), 2);
     CHECK(rmdir(folder) == 0);
     unsetenv("HEDDLE_CACHE");
-    Compiled *all[] = { plain, first, again, mended, other, uncached };
+    Compiled *all[] = { plain, first, again, mended, other, whole };
     for (size_t k = 0; k < COUNT_OF(all); k++)
         discard(all[k]);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+/* Whether the module stores `value` where `text` is compiled with files of two folders. */
+static bool stores(const char *const *folders, const char *text, uint32_t value)
+{
+    GlslOptions o = { .include_dirs = folders,
+                      .n_include_dirs = 2,
+                      .compiler = HEDDLE_TOOLCHAIN "/bin/glslang" };
+    Compiled *c = compile(text, &o);
+    CHECK_STR(c->diags.text, "");
+    bool found = false; /* an OpConstant of three words and the value */
+    for (size_t i = 0; c->words && i + 3 < c->size / 4; i++)
+        found |= c->words[i] == (4u << 16 | 43) && c->words[i + 3] == value;
+    discard(c);
+    return found;
+}
+
+/* Included files may change, also those that others include, and new ones come before them. */
+TEST(sees_what_is_included)
+{
+    static const char text[] = "#version 450\n"
+                               "#extension GL_GOOGLE_include_directive : require\n"
+                               "layout(binding = 0) buffer Data { uint data[]; };\n"
+                               "# \tinclude \"a.glsl\" // what to include\n"
+                               "void main() { data[0] = VALUE; }\n";
+    char cache[] = "/tmp/heddle-test-XXXXXX", one[] = "/tmp/heddle-test-XXXXXX",
+         two[] = "/tmp/heddle-test-XXXXXX";
+    CHECK(mkdtemp(one) && mkdtemp(two));
+    const char *const folders[] = { one, two };
+    begin_cache(cache);
+    write_text(two, "a.glsl", "#define VALUE 1001u\n");
+    CHECK(stores(folders, text, 1001) && stores(folders, text, 1001));
+    CHECK_EQ_U64(each_file(cache, keep), 1);
+    write_text(two, "a.glsl", "#include \"b.glsl\"\n");
+    write_text(two, "b.glsl", "#define VALUE 1002u\n");
+    CHECK(stores(folders, text, 1002) && stores(folders, text, 1002));
+    CHECK_EQ_U64(each_file(cache, keep), 2);
+    write_text(two, "b.glsl", "#define VALUE 1003u\n");
+    CHECK(stores(folders, text, 1003));
+    write_text(one, "b.glsl", "#define VALUE 1004u\n"); /* beside the file that asks, first */
+    CHECK(stores(folders, text, 1003));
+    write_text(one, "a.glsl", "#include \"b.glsl\"\n");
+    CHECK(stores(folders, text, 1004));
+    CHECK_EQ_U64(each_file(cache, keep), 5);
+    char *const made[] = { cache, one, two };
+    for (size_t i = 0; i < COUNT_OF(made); i++)
+        CHECK(each_file(made[i], remove_file) > 0 && rmdir(made[i]) == 0);
+    unsetenv("HEDDLE_CACHE");
+}
+
+/* Sources whose includes a search for letters might not find are compiled each time. */
+TEST(keeps_nothing_with_hidden_includes)
+{
+    static const char *const lines[] = {
+        "#include /* this */ \"a.glsl\"\n",
+        "#inc\\\nlude \"a.glsl\"\n",
+        "#include \\\n \"a.glsl\"\n",
+    };
+    char cache[] = "/tmp/heddle-test-XXXXXX", one[] = "/tmp/heddle-test-XXXXXX";
+    CHECK(mkdtemp(one));
+    const char *const folders[] = { one, one };
+    begin_cache(cache);
+    write_text(one, "a.glsl", "#define VALUE 1001u\n");
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "#version 450\n#extension GL_GOOGLE_include_directive : require\n%s"
+                 "layout(binding = 0) buffer Data { uint data[]; };\n"
+                 "void main() { data[0] = VALUE; }\n",
+                 lines[i]);
+        CHECK(stores(folders, text, 1001));
+    }
+    CHECK_EQ_U64(each_file(cache, keep), 0);
+    CHECK(each_file(one, remove_file) == 1 && rmdir(one) == 0 && rmdir(cache) == 0);
+    unsetenv("HEDDLE_CACHE");
 }
 
 /* What the cache gives must not be the program's doing. */
