@@ -5,6 +5,7 @@
  * looks every half millisecond, as `heddle profile` has them, and the run that counts; also of
  * dispatches that are over sooner than a timer is made. Times are ratios; the goals are 1.10 for -g
  * and 1.3 for profiling. With --goals it fails where three quarters of the ratios exceed one.
+ * Before that, milliseconds from GLSL to a module, by glslang and where HEDDLE_CACHE has it.
  *
  *     bench_costs [--rounds N] [--goals]
  */
@@ -124,6 +125,43 @@ static void measure_running(const Kernel *k, const Compiling *from, const BenchO
     heddle_kernel_free(plain.kernel);
 }
 
+/* ---- from GLSL to a module ------------------------------------------------------------------- */
+
+typedef struct Reading {
+    const char *cache; /* NULL: none */
+} Reading;
+
+static void read_module(void *user)
+{
+    const Reading *r = user;
+    HeddleModule *m = NULL;
+    if (r->cache)
+        setenv("HEDDLE_CACHE", r->cache, 1);
+    if (heddle_module_from_file(HEDDLE_SOURCE_DIR "/examples/gemm.comp", NULL, &m, NULL))
+        fprintf(stderr, "gemm.comp cannot be read\n");
+    unsetenv("HEDDLE_CACHE");
+    heddle_module_free(m);
+}
+
+static void measure_reading(const BenchOptions *o)
+{
+    char folder[] = "/tmp/heddle-costs-XXXXXX", command[64];
+    BenchOptions wall = *o;
+    wall.threads = 2; /* the time of another program counts */
+    if (!mkdtemp(folder))
+        return;
+    Reading plain = {NULL}, kept = {folder};
+    BenchCase without = {.name = "GLSL to a module", .run = read_module, .user = &plain};
+    BenchCase with = {.name = "the same, seen before", .run = read_module, .user = &kept};
+    without.work = with.work = 1;
+    bench_paired(&without, &with, 1, &wall);
+    printf("gemm         %-40s %.1f ms\n", without.name, 1e-6 / without.rate);
+    printf("gemm         %-40s %.2f ms, goal 5\n", with.name, 1e-6 / with.rate);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command))
+        fprintf(stderr, "%s stays\n", folder);
+}
+
 static bool measure(const Kernel *k, Compiling *c, const BenchOptions *o)
 {
     char path[512];
@@ -147,6 +185,8 @@ int main(int argc, char **argv)
     Compiling c = {.options = {.struct_size = sizeof c.options, .emit = HEDDLE_EMIT_OBJECT}};
     c.log = heddle_log_new(heddle_print_to_stderr, NULL);
     bool good = c.log && !heddle_device_new(NULL, &c.device, c.log);
+    if (good)
+        measure_reading(&o);
     printf("%-12s %-40s times the same without, [quartiles]\n", "kernel", "");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && good; i++)
         good = measure(&kernels[i], &c, &o);

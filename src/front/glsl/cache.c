@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cached file is the key, as it is, the module's hash, and the module: other sources whose hash is
- * the same are not mistaken for this one, nor are files that somebody cut short or that a disk
+ * A cached file is the key, as it is, the module's hash, and the module: other sources whose hash
+ * is the same are not mistaken for this one, nor are files that somebody cut short or that a disk
  * changed. The key has the text of every file that may be included. Nothing is ever removed.
  */
 #include "front/glsl/cache.h"
@@ -95,9 +95,8 @@ static const char *checked_module(const char *data, const GlslKey *key, size_t s
 {
     uint64_t sum, start = key->size + sizeof sum;
     memcpy(&sum, data + key->size, sizeof sum);
-    bool good = !memcmp(data, key->bytes, key->size) &&
-                sum == hash_bytes(data + start, size - start, 0);
-    return good ? data + start : NULL;
+    uint64_t found = hash_bytes(data + start, size - start, 0);
+    return !memcmp(data, key->bytes, key->size) && sum == found ? data + start : NULL;
 }
 
 void *glsl_cache_read(Arena *arena, const GlslKey *key, size_t *size)

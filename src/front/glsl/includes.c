@@ -78,8 +78,9 @@ static bool read_names(Search *s, const char *text, size_t size)
             return false;
         if (*at != *word || (size_t)(end - at) < LENGTH || memcmp(at, word, LENGTH))
             continue;
-        bool whole = (at == text || !in_word(at[-1])) && (at + LENGTH == end || !in_word(at[LENGTH]));
-        if (whole && !read_name(s, at + LENGTH, end))
+        const char *next = at + LENGTH;
+        bool whole = (at == text || !in_word(at[-1])) && (next == end || !in_word(*next));
+        if (whole && !read_name(s, next, end))
             return false;
     }
     return true;
