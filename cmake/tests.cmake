@@ -29,7 +29,8 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         khr:qcom khr:nv2 khr:nv fits:khr fits:nv2
         fits:qcom fits:mixed narrow:khr narrow:qcom narrow:nv2 narrow:nv none:kernels
         fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors asked:nv2 asked:mixed asked:tensors
-        tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
+        integers:khr integers:tiny integers:nv2 integers:mixed integers:nv integers:levels integers:tensors
+        mixture:khr mixture:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)
@@ -43,7 +44,7 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
     target_sources(${name} PRIVATE tests/lower/lowered.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_LOWER=\"${profile}\""
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
-        $<$<IN_LIST:${profile},fits$<SEMICOLON>small$<SEMICOLON>asked$<SEMICOLON>tiles>:HEDDLE_LOWER_TILES>)
+        $<$<IN_LIST:${profile},fits$<SEMICOLON>mixture$<SEMICOLON>small$<SEMICOLON>asked$<SEMICOLON>tiles>:HEDDLE_LOWER_TILES>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_kernel_new)
     math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
 endforeach()

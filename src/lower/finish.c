@@ -27,11 +27,12 @@ static const struct {
     { SpvCapabilityCooperativeMatrixConversionQCOM, "SPV_QCOM_cooperative_matrix_conversion" },
     { SpvCapabilityBFloat16TypeKHR, "SPV_KHR_bfloat16" },
     { SpvCapabilityFloat8EXT, "SPV_EXT_float8" },
+    { SpvCapabilityBFloat16DotProductKHR, NULL },
     { SpvCapabilityBFloat16CooperativeMatrixKHR, NULL },
     { SpvCapabilityFloat8CooperativeMatrixEXT, NULL },
 };
 
-enum { N_FAMILY = COUNT_OF(family), CONVERSIONS = 0, LONG_VECTORS = 1 };
+enum { N_FAMILY = COUNT_OF(family), CONVERSIONS = 0, LONG_VECTORS = 1, DOTS = N_FAMILY - 3 };
 
 typedef struct Needs {
     Lower *l;
@@ -79,6 +80,8 @@ static bool need_inst(void *user, SpvInst *i)
     }
     if (changes_use(n->l->m, i))
         n->family |= 1u << CONVERSIONS;
+    if (i->op == SpvOpDot && spv_type(n->l->m, i->type)->format == SPV_BF16)
+        n->family |= 1u << DOTS;
     if (i->op == SpvOpTypeVector && spv_operand(i, 1) > 4)
         n->family |= 1u << LONG_VECTORS;
     if (i->op == SpvOpTypeCooperativeMatrixKHR) {

@@ -70,7 +70,10 @@ void lower_note(Lower *l, const SpvInst *i, const char *how); /* a row of the re
 
 void lower_uses(Lower *l, const SpvType *t); /* there are variables and values of a number */
 
-bool lower_has(const Lower *l, const SpvType *t); /* the target has them */
+/* The target has them, or what small_floats puts in their place. */
+bool lower_has(const Lower *l, const SpvType *t);
+bool lower_lacks_float(const Lower *l, const SpvType *t); /* bf16 or fp8, which it has not */
+void lower_undecorate(Lower *l, SpvId id);
 
 /* Calls visit for every instruction of the functions; it may put others around it and remove it.
  * Stops where the pass has failed. */
@@ -341,6 +344,8 @@ void khr_multiply(Lower *l, SpvInst *i); /* khr_multiply.c */
 /* Subgroups larger than the target's become parts of the workgroup: what they do together goes
  * through workgroup memory. */
 void wide_subgroups(Lower *l);
+/* bf16 and fp8 that the target lacks become integers. After what computes with them is gone. */
+void small_floats(Lower *l);
 /* Declares what is used, and nothing that is not; puts declarations into order. */
 void lower_finish(Lower *l);
 

@@ -97,7 +97,7 @@ static void decorate(Lower *l, const SpvInst *i, SpvId element)
     }
 }
 
-static void undecorate(Lower *l, SpvId id)
+void lower_undecorate(Lower *l, SpvId id)
 {
     for (SpvInst *d = l->m->globals.first, *next; d; d = next) {
         next = d->next;
@@ -135,7 +135,7 @@ static void by_elements(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
         each_put(&e, t->id, t->element->id, value);
     }
     if (decorated)
-        undecorate(l, i->id);
+        lower_undecorate(l, i->id);
     lower_note(l, i, "element by element");
     build_replace(l, i, each_result(&e, t->id));
 }

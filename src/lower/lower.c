@@ -21,6 +21,7 @@ static const LowerPass passes[] = {
     { "fit_matrices", fit_matrices, 0 },
     { "lower_khr", lower_khr, 0 },
     { "wide_subgroups", wide_subgroups, 0 },
+    { "small_floats", small_floats, 0 },
 };
 
 /* ---- what the passes share ------------------------------------------------------------------- */
@@ -71,7 +72,16 @@ void lower_uses(Lower *l, const SpvType *t) { l->types_used |= feature_of(t); }
 
 bool lower_has(const Lower *l, const SpvType *t)
 {
-    return !feature_of(t) || l->profile->features & feature_of(t);
+    uint32_t in_place = t->bits == 8 ? PROFILE_HAS_INT8 : PROFILE_HAS_INT16;
+    return !(feature_of(t) & ~l->profile->features) ||
+           (lower_lacks_float(l, t) && l->profile->features & in_place);
+}
+
+bool lower_lacks_float(const Lower *l, const SpvType *t)
+{
+    const uint32_t small = PROFILE_HAS_BFLOAT16 | PROFILE_HAS_FLOAT8;
+    return t->kind == SPV_FLOAT && !spv_is_microscaling(t) &&
+           feature_of(t) & small & ~l->profile->features;
 }
 
 void lower_each(Lower *l, void (*visit)(Lower *l, SpvInst *i))

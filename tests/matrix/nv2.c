@@ -163,11 +163,7 @@ static bool convert(Fixture *f, HeddleModule *m, int device, const Scope *s, con
 
 static void conversions(int device)
 {
-#ifdef HEDDLE_SMALL    /* the driver has no such variables as the type 2, bfloat16 */
-    static const uint8_t pairs[][2] = {{0, 1}, {1, 0}, {3, 0}, {3, 5}, {0, 3}};
-#else
     static const uint8_t pairs[][2] = {{0, 1}, {1, 0}, {0, 2}, {3, 0}, {3, 5}, {0, 3}};
-#endif
     Fixture f = setup();
     for (uint32_t p = 0; p < COUNT_OF(pairs); p++)
         for (uint32_t w = 0; w < 2; w++) {
