@@ -75,8 +75,8 @@ static SpvId widen(Lower *l, SpvInst *at, const SpvType *t, SpvId value)
         return from_bits(l, at, shift_left(l, at, bits, 16));
     uint32_t fraction = spv_float_info(t->format)->fraction, bias = bias_of(t);
     SpvId sign = shift_left(l, at, mask(l, at, bits, 0x80), 24), low = mask(l, at, bits, 0x7f);
-    SpvId normal = build_add(l, at, shift_left(l, at, low, 23 - fraction),
-                             build_const(l, (127 - bias) << 23));
+    SpvId normal =
+        build_add(l, at, shift_left(l, at, low, 23 - fraction), build_const(l, (127 - bias) << 23));
     /* below the normal numbers: so many of the smallest one, as f32 that are normal */
     SpvId step = spv_number_constant(l->m, f32, (127 + 1 - bias - fraction) << 23);
     SpvId small = BUILD(l, at, SpvOpConvertUToF, f32, low);
@@ -216,8 +216,9 @@ static bool read_mode(Lower *l, const SpvInst *i, Narrowing *n)
     n->saturates = spv_has_decoration(l->m, i->id, -1,
                                       SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
     if (mode && words && *mode > SpvFPRoundingModeRTZ)
-        return lower_refuse(l, i, "it is rounded neither to nearest nor towards zero "
-                                  "(VUID-StandaloneSpirv-FPRoundingMode-04675)");
+        return lower_refuse(l, i,
+                            "it is rounded neither to nearest nor towards zero "
+                            "(VUID-StandaloneSpirv-FPRoundingMode-04675)");
     return true;
 }
 
@@ -234,7 +235,8 @@ static void convert(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type), *from = spv_type_of(l->m, spv_operand(i, 0));
     Narrowing n = { .to = scalar_of(t) };
-    if (!(lower_lacks_float(l, n.to) || lower_lacks_float(l, scalar_of(from))) || !read_mode(l, i, &n))
+    if (!(lower_lacks_float(l, n.to) || lower_lacks_float(l, scalar_of(from))) ||
+        !read_mode(l, i, &n))
         return;
     lower_note(l, i, "integer arithmetic");
     lower_undecorate(l, i->id);
@@ -245,8 +247,7 @@ static void convert(Lower *l, SpvInst *i)
     SpvId *parts = NEW_ARRAY(l->scratch, SpvId, t->count);
     for (uint32_t k = 0; k < t->count; k++)
         parts[k] = convert_one(
-            l, i, &n,
-            BUILD(l, i, SpvOpCompositeExtract, from->element->id, spv_operand(i, 0), k));
+            l, i, &n, BUILD(l, i, SpvOpCompositeExtract, from->element->id, spv_operand(i, 0), k));
     edit_become(l->m, i, SpvOpCompositeConstruct, parts, t->count);
 }
 
@@ -311,8 +312,7 @@ static bool is_same(const SpvInst *a, const SpvInst *b)
 {
     uint32_t n = spv_n_operands(a);
     return a->op == b->op && n == spv_n_operands(b) &&
-           !memcmp(a->words + a->first_operand, b->words + b->first_operand,
-                   n * sizeof *a->words);
+           !memcmp(a->words + a->first_operand, b->words + b->first_operand, n * sizeof *a->words);
 }
 
 /* True where there was another one. */

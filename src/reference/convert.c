@@ -40,6 +40,13 @@ static double rounded(const RInst *i, double x)
     }
 }
 
+/* What is rounded next: where a double does not hold all bits, one stands for the lowest, so that
+ * what lies beside the middle between two smaller floats is not taken for it. */
+static double odd_double(uint64_t x)
+{
+    return x >> 53 ? (double)((x & ~UINT64_C(2047)) | (x & 2047 ? 2048 : 0)) : (double)x;
+}
+
 static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
 {
     int64_t s = sext(bits, i->sbits);
@@ -53,6 +60,8 @@ static uint64_t float_of(const RInst *i, uint64_t bits, bool is_signed)
         return w;
     }
     double x = is_signed ? (double)s : (double)bits;
+    if (i->fmt != FMT_F64)
+        x = is_signed && s < 0 ? -odd_double(0 - (uint64_t)s) : odd_double(bits);
     return i->rtz ? fmt_put_rtz((RFmt)i->fmt, x) : fmt_put((RFmt)i->fmt, x);
 }
 
