@@ -219,15 +219,20 @@ static void give_up(Contender *c, HeddleLog *log)
         snprintf(c->why, sizeof c->why, "it failed");
 }
 
-static HeddleResult load(const Job *j, const char *hint, HeddleModule **out, HeddleLog *log)
+/* Kernels whose workgroup is one subgroup have INVOCATIONS: else several compute the same. */
+static HeddleResult load(const Machine *m, const Job *j, const char *hint, HeddleModule **out,
+                         HeddleLog *log)
 {
     char path[512];
-    HeddleDefine defines[MOST_DEFINES + 1];
+    HeddleDefine defines[MOST_DEFINES + 2];
+    char invocations[16];
     uint32_t n = 0;
     for (; n < MOST_DEFINES && j->defines[n].name; n++)
         defines[n] = j->defines[n];
     if (hint)
         defines[n++] = (HeddleDefine){ "WQ", hint };
+    snprintf(invocations, sizeof invocations, "%u", m->profile->subgroup_size);
+    defines[n++] = (HeddleDefine){ "INVOCATIONS", invocations };
     HeddleModuleOptions o = { .defines = defines, .n_defines = n };
     snprintf(path, sizeof path, "%s/%s", HEDDLE_SOURCE_DIR, j->file);
     return heddle_module_from_file(path, &o, out, log);
@@ -251,7 +256,7 @@ static HeddleResult compile(Contender *c, const Job *j, const Problem *p, const 
     for (uint32_t k = 0; k < p->n_specs; k++)
         specs[k] = (HeddleSpecValue){ k, p->specs[k] };
     HeddleKernelOptions o = { .specs = specs, .n_specs = p->n_specs };
-    HeddleResult r = load(j, hint, &m, log);
+    HeddleResult r = load(c->machine, j, hint, &m, log);
     if (!r && hint)
         r = heddle_module_pipeline(m, &(HeddlePipelineOptions){ 0 }, &made, log);
     else if (!r && j->target >= KHR)
@@ -546,7 +551,7 @@ static void time_lowering(const Machine *m, Target target, HeddleLog *log)
     int n = 0;
     for (uint32_t k = 0; k < p.n_specs; k++)
         specs[k] = (HeddleSpecValue){ k, p.specs[k] };
-    if (!load(&job, NULL, &from, log))
+    if (!load(m, &job, NULL, &from, log))
         for (; n < (int)COUNT_OF(times); n++) {
             HeddleModule *to = NULL;
             double start = now();
