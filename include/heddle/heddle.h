@@ -18,11 +18,12 @@
  * Conventions, true of every function here:
  * - Structs that the caller makes are zero-initialised before their fields are set; a pointer to
  *   options may be NULL, which means all zeros.
- * - Structs grow at their end from one version to the next. One with a `struct_size` says how much
- *   of it there is: whoever makes it sets sizeof of it, or leaves 0, which stands for what it was
- *   in 0.2. The library takes what a smaller one lacks for zeros, and refuses a larger one only if
- *   there is something in what it does not know. What the library hands out says the same of
- *   itself. Structs without it, which stand in arrays, never change.
+ * - Structs grow at their end from one version to the next. `struct_size` says how large a struct
+ *   is: whoever makes one sets it to sizeof the struct, or leaves 0, which stands for the size that
+ *   it had in 0.2. The library reads the fields that a smaller struct lacks as zeros, and refuses a
+ *   larger one only if a field that it does not know is set. Structs that the library hands out
+ *   state their size in the same way. Structs without `struct_size`, which are elements of arrays,
+ *   never change.
  * - A function that makes an object writes it to its `out` argument on HEDDLE_OK and writes NULL
  *   there on failure. The caller owns it and gives it to the `_free` function of its kind; freeing
  *   NULL is allowed. Objects made from another (kernels and buffers from a device) must be freed
@@ -33,14 +34,15 @@
  * - `log` may be NULL (diagnostics are dropped). Every result but HEDDLE_OK comes with at least one
  *   error in the log.
  * - Devices, modules, kernels and queues may be used from several threads at once; a log and an
- *   array belong to one thread at a time. Nothing here prints, exits or aborts, but for
- *   heddle_print_to_stderr.
- * - Objects share no state, but two things are the process's. While there is a device of kind
- *   HEDDLE_DEVICE_CPU, handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL end a kernel that faults, and
- *   pass on every other signal to the handlers that they found
- *   (HeddleDeviceOptions.no_signal_handlers leaves them out). Compiling installs LLVM's handler of
- *   fatal errors, which lets those of other users of the same LLVM go on as they were. While a
- *   dispatch is looked at (HeddleDispatch.sample, watchdog), a handler of SIGPROF does that.
+ *   array belong to one thread at a time. Nothing here prints, exits or aborts, except that
+ *   heddle_print_to_stderr prints.
+ * - Objects share no state, but some things belong to the whole process. While there is a device of
+ *   kind HEDDLE_DEVICE_CPU, handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL end a kernel that
+ *   faults, and pass every other signal on to the handlers that were there before
+ *   (HeddleDeviceOptions.no_signal_handlers does without them). Compiling installs LLVM's handler
+ *   of fatal errors, which leaves errors of other users of the same LLVM to their own handlers.
+ *   While a dispatch is sampled or watched (HeddleDispatch.sample, watchdog), there is a handler of
+ *   SIGPROF.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -77,12 +79,12 @@ typedef enum HeddleResult {
     HEDDLE_ERROR_TOOL = -4,         /* a compiler that heddle runs (glslang, heddle-mlir) is missing
                                      * or cannot start */
     HEDDLE_ERROR_SOURCE = -5,       /* the kernel's source or module is wrong */
-    HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is right, but asks for what the device does not
-                                     * have */
+    HEDDLE_ERROR_UNSUPPORTED = -6,  /* the kernel is valid, but needs something that the device
+                                     * lacks */
     HEDDLE_ERROR_BINDING = -7,      /* a buffer or the push constants that the kernel uses are
-                                     * not there */
-    HEDDLE_ERROR_RUN = -8,          /* the kernel did wrong while it ran: it reached for memory
-                                     * that is not there or divided by zero; with
+                                     * missing */
+    HEDDLE_ERROR_RUN = -8,          /* the kernel failed while it ran: it accessed memory that does
+                                     * not exist or divided by zero; with
                                      * HeddleKernelOptions.check, any mistake */
     HEDDLE_ERROR_MISMATCH = -9,     /* heddle_array_compare: the arrays differ */
 } HeddleResult;
@@ -108,11 +110,11 @@ typedef struct HeddleDiagnostic {
                                      * [rule]" */
 } HeddleDiagnostic;
 
-/* Collects diagnostics, and hands each to a callback when it arises. */
+/* Collects diagnostics, and passes each to a callback as soon as it arises. */
 typedef struct HeddleLog HeddleLog;
 
-/* Called on the thread that made the failing call, before it returns. The diagnostic's strings
- * live for the call. It must not free the log. */
+/* Called on the thread that made the failing call, before that call returns. The diagnostic's
+ * strings are valid during the callback, which must not free the log. */
 typedef void HeddleReportFn(void *user, const HeddleDiagnostic *diagnostic);
 
 /* `report` may be NULL (only collect). NULL when out of memory. */
@@ -153,15 +155,15 @@ typedef enum HeddleDeviceKind {
     HEDDLE_DEVICE_CPU,              /* machine code for this CPU, on all its cores */
     HEDDLE_DEVICE_REFERENCE,        /* an interpreter, invocation by invocation: slow, and can
                                      * check */
-    HEDDLE_DEVICE_VULKAN,           /* any Vulkan 1.1 driver of the system; what it has not of a
-                                     * kernel's matrices is lowered */
-    HEDDLE_DEVICE_CUDA,             /* an NVIDIA GPU, by its driver (libcuda.so.1): compute
-                                     * capability 8.0 and later */
+    HEDDLE_DEVICE_VULKAN,           /* any Vulkan 1.1 driver of the system; matrix operations that
+                                     * the driver lacks are lowered */
+    HEDDLE_DEVICE_CUDA,             /* an NVIDIA GPU of compute capability 8.0 or later, through
+                                     * NVIDIA's driver (libcuda.so.1) */
     HEDDLE_N_DEVICE_KINDS
 } HeddleDeviceKind;
 
-/* "cpu", "reference", "vulkan", "cuda": what the command line calls the kind; NULL for what is
- * none. Static. */
+/* "cpu", "reference", "vulkan", "cuda": what the command line calls the kind; NULL if there is no
+ * such kind. Static. */
 HEDDLE_API const char *heddle_device_kind_name(HeddleDeviceKind kind);
 /* How many devices of the kind this machine has. */
 HEDDLE_API uint32_t heddle_device_count(HeddleDeviceKind kind);
@@ -170,14 +172,14 @@ typedef struct HeddleDeviceOptions {
     size_t struct_size;
     HeddleDeviceKind kind;
     uint32_t ordinal;               /* which one of the kind, from 0 */
-    uint32_t threads;               /* worker threads; 0 = one a core */
+    uint32_t threads;               /* worker threads; 0 = one per core */
     const char *isa;                /* CPU: generate for "x86-64-v2", "-v3", "-v4", "cooperlake",
                                      * "znver4", "alderlake", "arrowlake", "sapphirerapids",
                                      * "graniterapids", "armv8", "armv8.2",
-                                     * "armv8.6"; NULL or "host" = all there is.
-                                     * Kernels for what this machine lacks can be looked at,
-                                     * not dispatched */
-    bool no_signal_handlers;        /* CPU: a kernel that faults ends the program */
+                                     * "armv8.6"; NULL or "host" = all that this machine has.
+                                     * Kernels that need what it lacks can be compiled and
+                                     * shown, but not dispatched */
+    bool no_signal_handlers;        /* CPU: let a kernel that faults end the program */
 } HeddleDeviceOptions;
 
 typedef struct HeddleDeviceInfo {
@@ -189,7 +191,7 @@ typedef struct HeddleDeviceInfo {
     const char *target;             /* LLVM's name of the processor: "znver4"; "" for the
                                      * interpreter */
     const char *const *features;    /* instruction sets that matter to heddle: "avx512f",
-                                     * "avx512vnni"; of VULKAN: extensions that are used */
+                                     * "avx512vnni"; VULKAN: extensions that are used */
     uint32_t n_features;
     uint32_t threads;
     uint32_t vector_bits;           /* of the vectors the machine code uses; 0 for the
@@ -199,9 +201,9 @@ typedef struct HeddleDeviceInfo {
     uint32_t default_subgroup_size;
     const char *const *extensions;  /* SPIR-V extensions understood, sorted */
     uint32_t n_extensions;
-    const char *driver;             /* of a machine that has one: "lavapipe Mesa 22.3.6, Vulkan
-                                     * 1.3.230"; or "" */
-    uint64_t memory;                /* bytes of the device's own; 0: the host's */
+    const char *driver;             /* "lavapipe Mesa 22.3.6, Vulkan 1.3.230"; "" where the device
+                                     * needs no driver */
+    uint64_t memory;                /* bytes of the device's own memory; 0: it uses the host's */
 } HeddleDeviceInfo;
 
 typedef struct HeddleDevice HeddleDevice;
@@ -230,11 +232,11 @@ typedef struct HeddleMatrixShape {
     HeddleScope scope;
 } HeddleMatrixShape;
 
-/* The most rows, and columns, of a matrix, at any scope. */
+/* The largest number of rows, and of columns, of a matrix of any scope. */
 enum { HEDDLE_MATRIX_MOST = 1024 };
-/* The shapes that the device reports (heddle's own may be given any other up to HEDDLE_MATRIX_MOST
- * too), the preferred one first. Writes their count to *count. They belong to the device; `device`
- * may be NULL in all five functions here: what HEDDLE_DEVICE_CPU does. */
+/* The shapes that the device reports, the preferred one first (heddle's own devices run all others
+ * up to HEDDLE_MATRIX_MOST as well). Writes their count to *count. They belong to the device. In
+ * all five functions of this section `device` may be NULL, which stands for HEDDLE_DEVICE_CPU. */
 HEDDLE_API const HeddleMatrixShape *heddle_matrix_shapes(const HeddleDevice *device, size_t *count);
 
 /* Multiply-adds whose m, n and k are any multiples of these, up to 1024 each
@@ -244,10 +246,10 @@ typedef struct HeddleFlexibleShape {
     HeddleType a, b, c, result;
     bool saturating;
     HeddleScope scope;
-    uint32_t workgroup;             /* invocations of the workgroup whose matrices they are, or 0 */
+    uint32_t workgroup;             /* workgroup scope: the workgroup's invocations; else 0 */
 } HeddleFlexibleShape;
 
-/* The same of these. */
+/* The flexible shapes that the device reports, likewise. */
 HEDDLE_API const HeddleFlexibleShape *heddle_flexible_shapes(const HeddleDevice *device,
                                                              size_t *count);
 
@@ -255,21 +257,22 @@ HEDDLE_API const HeddleFlexibleShape *heddle_flexible_shapes(const HeddleDevice 
 typedef struct HeddleMatrixLayout {
     size_t struct_size;
     uint32_t rows, columns;
-    HeddleType type;                /* these two matter to devices whose machines have layouts of */
-    HeddleUse use;                  /* their own */
+    HeddleType type;                /* these two matter where the hardware has layouts of its own */
+    HeddleUse use;
     uint32_t subgroup_size;
 } HeddleMatrixLayout;
 
-/* Elements that one invocation holds (the last invocations may hold fewer that mean something):
- * what OpCooperativeMatrixLengthKHR gives. 0 if a size is 0. */
+/* How many elements one invocation holds, as OpCooperativeMatrixLengthKHR returns it. (In the last
+ * invocations, some of these may lie outside the matrix.) 0 if a size is 0. */
 HEDDLE_API uint32_t heddle_matrix_length(const HeddleDevice *device,
                                          const HeddleMatrixLayout *matrix);
-/* Where element `element` of invocation `lane` lies. False, nothing written, when it holds none
- * there. */
+/* The row and column of element `element` of invocation `lane`. False, and nothing is written, if
+ * that element does not exist. */
 HEDDLE_API bool heddle_matrix_position(const HeddleDevice *device, const HeddleMatrixLayout *matrix,
                                        uint32_t lane, uint32_t element, uint32_t *row,
                                        uint32_t *column);
-/* The inverse: who holds (row, column). False, nothing written, outside the matrix. */
+/* The inverse: which invocation holds (row, column), and as which element. False, and nothing is
+ * written, outside the matrix. */
 HEDDLE_API bool heddle_matrix_owner(const HeddleDevice *device, const HeddleMatrixLayout *matrix,
                                     uint32_t row, uint32_t column, uint32_t *lane,
                                     uint32_t *element);
@@ -277,7 +280,7 @@ HEDDLE_API bool heddle_matrix_owner(const HeddleDevice *device, const HeddleMatr
 /* ==== Modules ================================================================================= */
 
 typedef enum HeddleLanguage {
-    HEDDLE_LANGUAGE_AUTO,           /* told by the content first, by the name second */
+    HEDDLE_LANGUAGE_AUTO,           /* recognised by the content, else by the name */
     HEDDLE_LANGUAGE_SPIRV,          /* binary, either byte order */
     HEDDLE_LANGUAGE_SPIRV_ASM,
     HEDDLE_LANGUAGE_GLSL,           /* a compute shader; needs glslang 16.1 or later */
@@ -298,8 +301,8 @@ typedef struct HeddleDefine {
 typedef struct HeddleModuleOptions {
     size_t struct_size;
     HeddleLanguage language;
-    bool unchecked;                 /* leave out the checks that need types: for broken modules'
-                                     * sake */
+    bool unchecked;                 /* skip the checks that need types, to look at broken
+                                     * modules */
     /* For GLSL. */
     const char *compiler;           /* path of glslang; NULL = $HEDDLE_GLSLANG, else the one
                                      * installed with heddle, else in PATH */
@@ -317,16 +320,16 @@ typedef struct HeddleModuleOptions {
                                      * rotate; else SPIR-V's */
     const uint32_t *local_size;     /* x, y, z of kernels that name none (known_block_size); NULL =
                                      * one subgroup */
-    bool keep_variables;            /* OpenCL C, not opencl_to_vulkan: for debuggers, as kernels
-                                     * with debug and no_optimisation keep those of others; also
-                                     * by HEDDLE_DEBUG=variables */
+    bool keep_variables;            /* OpenCL C, not opencl_to_vulkan: keep variables for debuggers
+                                     * (for other languages, HeddleKernelOptions.debug with
+                                     * no_optimisation does so); also by HEDDLE_DEBUG=variables */
 } HeddleModuleOptions;
 
 typedef struct HeddleModule HeddleModule;
 
-/* `name` is what diagnostics call the module, usually its path; includes of GLSL are looked for
- * beside it first. `data` is not needed after the call. The module is read and checked whole:
- * what is wrong with it is in the log. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
+/* `name` is what diagnostics call the module, usually its path; files that GLSL includes are looked
+ * for beside it first. `data` is not needed after the call. The whole module is read and checked,
+ * and all its mistakes are in the log. Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_module_new(const void *data, size_t size, const char *name,
                                           const HeddleModuleOptions *options, HeddleModule **out,
                                           HeddleLog *log);
@@ -338,11 +341,11 @@ HEDDLE_API void heddle_module_free(HeddleModule *module);
 
 /* The SPIR-V binary, in the module's byte order; writes its size to *size. */
 HEDDLE_API const uint32_t *heddle_module_spirv(const HeddleModule *module, size_t *size);
-/* Its assembly, as a new string for free(), with names from the source where `names`. NULL when
- * out of memory. */
+/* Its assembly as a new string, to be freed by free(); with `names`, ids are named as in the
+ * source. NULL when out of memory. */
 HEDDLE_API char *heddle_module_disassemble(const HeddleModule *module, bool names);
-/* Loads of matrices in the text of an MLIR module, before and after options.rotate_loads; 0 of
- * others. */
+/* How many loads of matrices the text of an MLIR module contains before and after
+ * options.rotate_loads; 0 for modules in other languages. */
 HEDDLE_API void heddle_module_matrix_loads(const HeddleModule *module, uint32_t *before,
                                            uint32_t *after);
 
@@ -352,19 +355,19 @@ typedef enum HeddleMlirForm {
     HEDDLE_N_MLIR_FORMS
 } HeddleMlirForm;
 
-/* An MLIR file ("-": standard input) in another form, as a new string for free(). Errors:
- * ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
+/* An MLIR file ("-": standard input) in another form, as a new string to be freed by free().
+ * Errors: ARGUMENT, MEMORY, TOOL, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_mlir_from_file(const char *path, const HeddleModuleOptions *options,
                                               HeddleMlirForm form, char **text, HeddleLog *log);
 
 typedef enum HeddleOpenclForm {
-    HEDDLE_OPENCL_AST,              /* the typed tree, a line a node */
+    HEDDLE_OPENCL_AST,              /* the typed tree, one line per node */
     HEDDLE_OPENCL_LLVM,             /* the LLVM IR that becomes SPIR-V */
     HEDDLE_N_OPENCL_FORMS
 } HeddleOpenclForm;
 
-/* A file of OpenCL C ("-": standard input) in another form, as a new string for free(). Errors:
- * ARGUMENT, MEMORY, SOURCE, IO. */
+/* A file of OpenCL C ("-": standard input) in another form, as a new string to be freed by free().
+ * Errors: ARGUMENT, MEMORY, SOURCE, IO. */
 HEDDLE_API HeddleResult heddle_opencl_from_file(const char *path,
                                                 const HeddleModuleOptions *options,
                                                 HeddleOpenclForm form, char **text, HeddleLog *log);
@@ -373,7 +376,7 @@ HEDDLE_API HeddleResult heddle_opencl_from_file(const char *path,
 typedef enum HeddleBindingKind {
     HEDDLE_BINDING_STORAGE,
     HEDDLE_BINDING_UNIFORM,
-    HEDDLE_BINDING_VALUE,           /* an OpenCL kernel's argument that is no pointer */
+    HEDDLE_BINDING_VALUE,           /* an OpenCL kernel's argument that is not a pointer */
     HEDDLE_BINDING_LOCAL,           /* an OpenCL kernel's pointer to workgroup memory */
     HEDDLE_BINDING_IMAGE,           /* an image, a sampler, both or a texel buffer: heddle's Vulkan
                                      * driver binds them, heddle_dispatch cannot */
@@ -385,26 +388,27 @@ typedef struct HeddleBindingInfo {
     uint32_t count;                 /* buffers in the array; 1 for a single one, UINT32_MAX when
                                      * unbounded */
     HeddleBindingKind kind;
-    const char *name;               /* the variable's name in the source, else its block's only
-                                     * member's, else its block's, else "" */
+    const char *name;               /* in the source: the variable's, else that of its block's only
+                                     * member, else its block's, else "" */
     bool written;                   /* false: the kernel only reads it */
-    uint64_t static_size;           /* bytes every access the kernel's text names lies in; of a
-                                     * value: its size */
-    HeddleType element;             /* of the (first) array in it, or NO_TYPE when it is no array
-                                     * of numbers */
-    uint32_t element_stride;        /* bytes from one of its elements to the next; 0 */
+    uint64_t static_size;           /* bytes that hold every access whose place the kernel's text
+                                     * fixes; for a value, its size */
+    HeddleType element;             /* the type of the (first) array in it; NO_TYPE if that is not
+                                     * an array of numbers */
+    uint32_t element_stride;        /* bytes from one of these elements to the next, or 0 */
 } HeddleBindingInfo;
 
 typedef struct HeddleSpecInfo {
     uint32_t id;                    /* SpecId */
     const char *name;               /* in the source, or "" */
     HeddleType type;
-    uint64_t bits;                  /* default (module) or used (kernel) value, in the type's
-                                     * width */
+    uint64_t bits;                  /* the value in the type's width: a module's default, or the one
+                                     * that a kernel was made with */
 } HeddleSpecInfo;
 
 typedef struct HeddleMatrixInfo {   /* a matrix type that the kernel declares */
-    uint32_t rows, columns;         /* 0 when a specialisation constant not known yet decides */
+    uint32_t rows, columns;         /* 0 if a specialisation constant decides that is not known
+                                     * yet */
     HeddleType type;
     HeddleUse use;
     HeddleScope scope;
@@ -415,21 +419,22 @@ typedef struct HeddleKernelInfo {
     const char *entry;
     bool opencl;                    /* an OpenCL kernel: its bindings are its arguments */
     uint32_t local_size[3];         /* invocations of a workgroup; 0 where the dispatch decides */
-    uint32_t subgroup_size;         /* of a module: what the kernel requires, or 0 */
+    uint32_t subgroup_size;         /* for a module: the one that the kernel requires, or 0 */
     uint64_t push_size;             /* bytes of push constants; 0 = none */
     uint64_t shared_size;           /* workgroup memory */
     uint32_t n_bindings, n_specs, n_matrices;
     const HeddleBindingInfo *bindings;  /* by set, then binding */
     const HeddleSpecInfo *specs;        /* by id */
     const HeddleMatrixInfo *matrices;   /* in the order of declaration */
-    /* of a kernel, where the device knows (CUDA); else 0 */
-    uint32_t registers;             /* of an invocation */
-    uint64_t private_size;          /* bytes of an invocation: arrays, what registers do not hold */
-    uint32_t resident_groups;       /* workgroups that a processor runs at once */
+    /* of a kernel, if the device knows (CUDA); else 0 */
+    uint32_t registers;             /* per invocation */
+    uint64_t private_size;          /* bytes per invocation: arrays, and what registers cannot
+                                     * hold */
+    uint32_t resident_groups;       /* how many workgroups a multiprocessor runs at once */
 } HeddleKernelInfo;
 
 HEDDLE_API uint32_t heddle_module_n_entry_points(const HeddleModule *module);
-/* Of the i-th compute entry point, with default specialisation; NULL past the end. */
+/* The i-th compute entry point, with default specialisation; NULL past the end. */
 HEDDLE_API const HeddleKernelInfo *heddle_module_entry_point(const HeddleModule *module,
                                                              uint32_t i);
 
@@ -445,15 +450,15 @@ typedef struct HeddlePipelineOptions {
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
-    uint32_t subgroup_size;         /* when it is known; else 0 */
+    uint32_t subgroup_size;         /* 0 if it is not known */
 } HeddlePipelineOptions;
 
-/* The module with software pipelines in its loops that ask for wait queues
- * (SPV_QCOM_multiple_wait_queues), for drivers that do not know these: what such a loop loads is
- * loaded as many iterations ahead into registers, 2 for "as many as there are". It computes the
- * same, bit for bit, and neither asks for wait queues nor declares the extension any more. Only the
- * one entry point is left, inlined and specialised, without debug information. Errors: ARGUMENT,
- * MEMORY, SOURCE. */
+/* Builds software pipelines into the loops that ask for wait queues
+ * (SPV_QCOM_multiple_wait_queues), for drivers that do not support these: such a loop loads its
+ * data into registers as many iterations ahead as it asks for queues, 2 for "as many as there are".
+ * The new module computes the same, bit for bit, and neither asks for wait queues nor declares the
+ * extension. Of its entry points only the chosen one is left, inlined and specialised, without
+ * debug information. Errors: ARGUMENT, MEMORY, SOURCE. */
 HEDDLE_API HeddleResult heddle_module_pipeline(const HeddleModule *module,
                                                const HeddlePipelineOptions *options,
                                                HeddleModule **out, HeddleLog *log);
@@ -461,39 +466,43 @@ HEDDLE_API HeddleResult heddle_module_pipeline(const HeddleModule *module,
 typedef struct HeddleLoopInfo {     /* a loop that asked for wait queues */
     const char *file;               /* NULL when unknown */
     uint32_t line;                  /* from 1; 0 when unknown */
-    uint32_t wait_queues;           /* iterations ahead */
-    uint32_t loads;                 /* of matrices, and from buffers, that it carries out */
-    uint32_t ahead;                 /* those that are carried out ahead; 0: the loop is as it was */
-    const char *reason;             /* why not all; "" when all are. Static */
+    uint32_t wait_queues;           /* how many iterations it loads ahead */
+    uint32_t loads;                 /* its loads of matrices and from buffers */
+    uint32_t ahead;                 /* how many of these are now ahead; 0: the loop is unchanged */
+    const char *reason;             /* why not all of them; "" if all are. Static */
 } HeddleLoopInfo;
 
-/* What heddle_module_pipeline did to make the module; none for others. Belongs to it. */
+/* What heddle_module_pipeline did to make the module; none for other modules. Belongs to the
+ * module. */
 HEDDLE_API const HeddleLoopInfo *heddle_module_loops(const HeddleModule *module, uint32_t *n);
 
 typedef struct HeddleLowerOptions {
-    const char *profile;            /* of the target: JSON, as share/profiles/README.md says */
+    const char *profile;            /* the target's: JSON as described in
+                                     * share/profiles/README.md */
     size_t profile_size;
     const char *profile_name;       /* what diagnostics call it; may be NULL */
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
-    uint32_t subgroup_size;         /* what the kernel is written for; 0 = the target's */
+    uint32_t subgroup_size;         /* that the kernel is written for; 0 = the target's */
 } HeddleLowerOptions;
 
-/* The module for a target that has not all that it asks for: cooperative matrices, and what
- * extends them, are said in the SPIR-V that the target knows. Only the one entry point is left,
- * specialised. Errors: ARGUMENT, MEMORY, SOURCE (also of the profile). */
+/* Rewrites the module for a target that lacks something the module asks for: cooperative matrices
+ * and their extensions are expressed in the SPIR-V that the target knows. Of the entry points only
+ * the chosen one is left, specialised. Errors: ARGUMENT, MEMORY, SOURCE (of the module or the
+ * profile). */
 HEDDLE_API HeddleResult heddle_module_lower(const HeddleModule *module,
                                             const HeddleLowerOptions *options, HeddleModule **out,
                                             HeddleLog *log);
 
-typedef struct HeddleLowering {     /* instructions that became others */
+typedef struct HeddleLowering {     /* instructions that were replaced */
     const char *instruction;        /* "OpCooperativeMatrixMulAddKHR" */
     uint32_t count;
-    const char *pass, *how;         /* what did it, and by what. Static */
+    const char *pass, *how;         /* which pass replaced them, and by what. Static */
 } HeddleLowering;
 
-/* What heddle_module_lower did to make the module; none for others. Belongs to it. */
+/* What heddle_module_lower did to make the module; none for other modules. Belongs to the
+ * module. */
 HEDDLE_API const HeddleLowering *heddle_module_lowerings(const HeddleModule *module, uint32_t *n);
 
 typedef enum HeddleEmit {
@@ -505,13 +514,14 @@ typedef enum HeddleEmit {
     HEDDLE_EMIT_OBJECT,             /* a relocatable object */
 } HeddleEmit;
 
-/* How much work goes into a kernel's machine code. cpu has tiers; other devices ignore them. */
+/* How much work goes into a kernel's machine code. Only cpu has tiers; other devices ignore
+ * them. */
 typedef enum HeddleTier {
-    /* A large kernel is compiled fast at first, and once more, beside what runs, when it has run
-     * for as long as that took; dispatches from then on run the better code. Others: FULL.
-     * HEDDLE_TIER=fast or full in the environment stands for this one. */
+    /* A large kernel is compiled fast at first. Once it has run for as long as that took, it is
+     * compiled again in the background, and later dispatches run the better code. Other kernels are
+     * compiled as by FULL. HEDDLE_TIER=fast or full in the environment takes AUTO's place. */
     HEDDLE_TIER_AUTO,
-    HEDDLE_TIER_FAST,               /* compiled fast, for good */
+    HEDDLE_TIER_FAST,               /* compiled fast, and never again */
     HEDDLE_TIER_FULL,
 } HeddleTier;
 
@@ -520,39 +530,40 @@ typedef struct HeddleKernelOptions {
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
-    uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the kernel's own wish, else the
-                                     * device's default */
-    /* For kernels that leave it open (OpenCL), or to constants that `specs` does not name; of any
-     * other kernel it is the size that it has. 0 = the kernel's. */
+    uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the one that the kernel asks for,
+                                     * else the device's default */
+    /* For kernels that leave their size open (OpenCL), or leave it to constants that `specs` does
+     * not name. For any other kernel it must be the kernel's own. 0 = the kernel's. */
     uint32_t local_size[3];
-    /* Accesses outside a buffer read 0 and write nothing, workgroup and private memory included;
-     * indices into arrays of buffers end at the last one that is bound. Nothing is promised of
-     * buffer references, whose addresses are the kernel's own affair; an OpenCL kernel, all of
-     * whose pointers are such, is refused on HEDDLE_DEVICE_CPU. */
+    /* Accesses outside buffers, workgroup memory and private memory read 0 and write nothing;
+     * indices into arrays of buffers are clamped to the last buffer that is bound. This does not
+     * cover buffer references, whose addresses the kernel computes itself. OpenCL kernels, where
+     * every pointer is one, are therefore refused on HEDDLE_DEVICE_CPU. */
     bool robust;
     bool check;                     /* reference: look for mistakes while running */
-    bool check_portability;         /* also: results that hang on element ownership or subgroup
+    bool check_portability;         /* also: results that depend on element ownership or subgroup
                                      * size */
     bool stats;                     /* count for HeddleReport.stats; a few percent slower */
     bool no_optimisation;
     HeddleEmit emit;                /* keep that form for heddle_kernel_text */
-    /* Not so even on HEDDLE_DEVICE_CUDA, where shaders are `robust` unless this is set: there, one
-     * access outside all memory ends every later use of the GPU by the process. */
+    /* Turns robust access off on HEDDLE_DEVICE_CUDA, too, where it is the default for shaders,
+     * because one access outside all memory makes the GPU useless to the process from then on. */
     bool no_robust;
-    /* With the source's lines, for debuggers and profilers, and for what is said of faults, and on
-     * HEDDLE_DEVICE_CPU with no_optimisation also its variables; so is every kernel where
-     * HEDDLE_DEBUG=1, or =variables, is in the environment (docs/DEBUGGING.md). */
+    /* Keeps the source's lines for debuggers, profilers and reports of faults and, on
+     * HEDDLE_DEVICE_CPU with no_optimisation, its variables. HEDDLE_DEBUG=1 or =variables in the
+     * environment does the same for every kernel (docs/DEBUGGING.md). */
     bool debug;
-    /* Divisions, square roots, exponentials and binary logarithms of shaders as they are on
-     * HEDDLE_DEVICE_CPU, also where the device has faster ones that are just as precise as Vulkan
-     * asks for (HEDDLE_DEVICE_CUDA). Divisions that the kernel declares `precise` are so anyway. */
+    /* Computes divisions, square roots, exponentials and binary logarithms of shaders as
+     * HEDDLE_DEVICE_CPU does, even if the device has faster ones that are as precise as Vulkan
+     * requires (HEDDLE_DEVICE_CUDA). Divisions that the kernel declares `precise` are always
+     * exact. */
     bool exact;
-    bool profile;                   /* cpu: count line by line, for heddle_kernel_lines, and for
+    bool profile;                   /* cpu: count line by line, for heddle_kernel_lines and
                                      * HeddleReport; much slower where lines are short. Implies
                                      * stats and debug */
-    bool remarks;                   /* cpu: keep what heddle_kernel_remarks tells */
-    HeddleTier tier;                /* AUTO is FULL where there is a form to keep but an object,
-                                     * remarks, counts or a profile to make */
+    bool remarks;                   /* cpu: collect what heddle_kernel_remarks returns */
+    HeddleTier tier;                /* AUTO means FULL if there are remarks, counts, a profile or a
+                                     * form (other than an object) to make */
 } HeddleKernelOptions;
 
 typedef struct HeddleKernel HeddleKernel;
@@ -566,12 +577,12 @@ HEDDLE_API HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModu
 HEDDLE_API void heddle_kernel_free(HeddleKernel *kernel);
 /* After specialisation: sizes and shapes are final. Belongs to the kernel. */
 HEDDLE_API const HeddleKernelInfo *heddle_kernel_info(const HeddleKernel *kernel);
-/* What the device did not have of the kernel, and what stands for it; none where it had all.
+/* Which of the kernel's instructions the device lacks, and what replaces them; none if it has all.
  * Belongs to the kernel. */
 HEDDLE_API const HeddleLowering *heddle_kernel_lowerings(const HeddleKernel *kernel, uint32_t *n);
-/* What options->emit asked for; NULL when it asked for nothing. Binary forms may contain NUL. */
+/* The form that options->emit asked for, or NULL. Binary forms may contain NUL. */
 HEDDLE_API const void *heddle_kernel_text(const HeddleKernel *kernel, size_t *size);
-/* What the code generator has to say of a line: why it is slower than others. */
+/* The code generator's remark on a line: why it is slow. */
 typedef struct HeddleRemark {
     const char *kind;               /* "gather", "divergent-branch", ...: static */
     const char *file;               /* NULL when unknown */
@@ -589,48 +600,49 @@ HEDDLE_API double heddle_kernel_seconds(const HeddleKernel *kernel);
 typedef struct HeddleBuffer HeddleBuffer;
 
 typedef enum HeddlePlacement {
-    HEDDLE_PLACEMENT_HOST,          /* where the program reaches it: heddle_buffer_data */
-    HEDDLE_PLACEMENT_DEVICE,        /* where kernels reach it fastest, which the program may not be
-                                     * able to; the same where the device's memory is the host's */
+    HEDDLE_PLACEMENT_HOST,          /* where the program can access it: heddle_buffer_data */
+    HEDDLE_PLACEMENT_DEVICE,        /* where kernels access it fastest, though the program may not
+                                     * be able to; the same if the device uses the host's memory */
     HEDDLE_N_PLACEMENTS
 } HeddlePlacement;
 
-/* Zero-filled. Of heddle's own devices: aligned to a page (one of 2 MiB from that size on), between
- * 64 KiB on both sides that cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
+/* Zero-filled. On heddle's own devices it is aligned to a page (of 2 MiB from that size on) and
+ * enclosed by 64 KiB on either side that cannot be accessed. Errors: ARGUMENT (size 0), MEMORY. */
 HEDDLE_API HeddleResult heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
                                           HeddleLog *log);
-/* The same, placed; heddle_buffer_new's are in HEDDLE_PLACEMENT_HOST. */
+/* The same in the given placement; heddle_buffer_new uses HEDDLE_PLACEMENT_HOST. */
 HEDDLE_API HeddleResult heddle_buffer_new_placed(HeddleDevice *device, uint64_t size,
                                                  HeddlePlacement placement, HeddleBuffer **out,
                                                  HeddleLog *log);
 /* The caller's memory, in place: kernels read and write `data` itself, which must outlive the
- * buffer. 16-byte alignment is needed, 64 is better. Errors: ARGUMENT (NULL, size 0,
- * misaligned), MEMORY, UNSUPPORTED (the device cannot reach the program's memory). */
+ * buffer. It must be aligned to 16 bytes; 64 are better. Errors: ARGUMENT (NULL, size 0,
+ * misaligned), MEMORY, UNSUPPORTED (the device cannot access the program's memory). */
 HEDDLE_API HeddleResult heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
                                            HeddleBuffer **out, HeddleLog *log);
-/* Memory of the device's own machine that another library of the process has, by its address there
- * (a CUdeviceptr), in place: it must outlive the buffer. It is read and written only as buffers of
- * HEDDLE_PLACEMENT_DEVICE are. What CUDA's default stream was given before is waited for. 16-byte
- * alignment is needed. Errors: ARGUMENT (no address, size 0, misaligned, not memory of this
- * device), MEMORY, RUN (the device failed), UNSUPPORTED (kernels of the device use the program's
- * memory: heddle_buffer_wrap). */
+/* Memory of the device itself that another library of the process has allocated, by its address
+ * there (a CUdeviceptr), in place: it must outlive the buffer. The program can access it only as it
+ * can buffers of HEDDLE_PLACEMENT_DEVICE. The call waits for the work that CUDA's default stream
+ * was given before. The address must be aligned to 16 bytes. Errors: ARGUMENT (no address, size 0,
+ * misaligned, not memory of this device), MEMORY, RUN (the device failed), UNSUPPORTED (kernels of
+ * this device use the program's memory: heddle_buffer_wrap). */
 HEDDLE_API HeddleResult heddle_buffer_wrap_address(HeddleDevice *device, uint64_t address,
                                                    uint64_t size, HeddleBuffer **out,
                                                    HeddleLog *log);
 /* Frees what heddle_buffer_new allocated; leaves the caller's memory alone. */
 HEDDLE_API void heddle_buffer_free(HeddleBuffer *buffer);
-/* Copy bytes out of and into the buffer, wherever it lies, whenever no dispatch that uses it is
- * running. Errors: ARGUMENT (NULL, outside of the buffer), RUN (the device failed). */
+/* Copy bytes out of and into the buffer, wherever it lies, while no dispatch that uses it is
+ * running. Errors: ARGUMENT (NULL, outside the buffer), RUN (the device failed). */
 HEDDLE_API HeddleResult heddle_buffer_read(const HeddleBuffer *buffer, uint64_t offset, void *data,
                                            uint64_t size, HeddleLog *log);
 HEDDLE_API HeddleResult heddle_buffer_write(HeddleBuffer *buffer, uint64_t offset, const void *data,
                                             uint64_t size, HeddleLog *log);
-/* The memory itself: valid to use whenever no dispatch that uses the buffer is running. NULL where
- * the program cannot reach it: never of HEDDLE_PLACEMENT_HOST or what is wrapped. */
+/* The memory itself, which may be used while no dispatch that uses the buffer is running. NULL if
+ * the program cannot access it, which never happens with HEDDLE_PLACEMENT_HOST or wrapped memory of
+ * the caller's. */
 HEDDLE_API void *heddle_buffer_data(const HeddleBuffer *buffer);
 HEDDLE_API uint64_t heddle_buffer_size(const HeddleBuffer *buffer);
-/* What a kernel's physical pointers (GL_EXT_buffer_reference) to it hold. They may lead to any
- * buffer of the kernel's device, bound or not. */
+/* The buffer's address for a kernel's physical pointers (GL_EXT_buffer_reference), which may point
+ * into any buffer of the kernel's device, bound or not. */
 HEDDLE_API uint64_t heddle_buffer_address(const HeddleBuffer *buffer);
 
 /* ==== Dispatch ================================================================================ */
@@ -639,59 +651,62 @@ typedef struct HeddleBinding {
     uint32_t set, binding, index;   /* index: in an array of buffers */
     HeddleBuffer *buffer;           /* NULL for values and workgroup memory */
     uint64_t offset;                /* multiple of 16 */
-    uint64_t size;                  /* 0 = to the buffer's end; of a value; of workgroup memory */
-    const void *value;              /* of HEDDLE_BINDING_VALUE */
+    uint64_t size;                  /* 0 = to the buffer's end; or the size of the value or of the
+                                     * workgroup memory */
+    const void *value;              /* for HEDDLE_BINDING_VALUE */
 } HeddleBinding;
 
 typedef struct HeddleDispatch {
     size_t struct_size;
     uint32_t groups[3];             /* workgroups in x, y, z; a 0 means 1 */
     uint32_t base_group[3];         /* added to the workgroup's id */
-    /* OpenCL kernels: invocations, instead of groups; the last workgroups are smaller where the
-     * workgroup's size does not divide it (which a kernel compiled for one size refuses) */
+    /* OpenCL kernels: the number of invocations, instead of groups. If it is not a multiple of the
+     * workgroup's size, the last workgroups are smaller; a kernel compiled for one size refuses
+     * that */
     uint32_t global_size[3];
     uint32_t global_offset[3];      /* OpenCL kernels: added to the invocation's id */
-    uint32_t local_size[3];         /* OpenCL kernels that leave it open; 0 = chosen */
-    const HeddleBinding *bindings;  /* in any order; ones that the kernel does not use are
+    uint32_t local_size[3];         /* OpenCL kernels that leave it open; 0 = heddle chooses */
+    const HeddleBinding *bindings;  /* in any order; those that the kernel does not use are
                                      * ignored */
     uint32_t n_bindings;
     const void *push;               /* push constants; needs 4-byte alignment */
     size_t push_size;
     uint32_t max_threads;           /* 0 = all of the device */
-    int interleave;                 /* workgroups sharing a core by turns: 0 = decide, 1 = off,
-                                     * 16 = 4x4 */
-    uint64_t seed;                  /* reference: order in which invocations run */
-    uint64_t budget;                /* reference: instructions an invocation may run before it is
-                                     * called endless; 0 = 2^26 */
-    /* OpenCL kernels' printf: one call of it, on any thread but one at a time; NULL: not shown */
+    int interleave;                 /* how many workgroups take turns on a core: 0 = heddle decides,
+                                     * 1 = no turns, 16 = 4x4 */
+    uint64_t seed;                  /* reference: of the order in which invocations run */
+    uint64_t budget;                /* reference: how many instructions an invocation may run before
+                                     * it counts as endless; 0 = 2^26 */
+    /* Called for each printf of an OpenCL kernel, on any thread but never twice at once; NULL: what
+     * is printed is dropped */
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;
-    /* With `check`: each mistake is reported when it is first seen, and a note at the end says how
-     * often it was; else all of them at the end. */
+    /* With `check`: report each mistake when it is first seen, and add a note at the end that says
+     * how often it occurred. Otherwise all are reported at the end. */
     bool live;
-    /* reference: where that becomes other than 0, say in a signal's handler, the dispatch ends with
-     * an error that says where it was. May be NULL */
+    /* reference: once the value it points to is not 0 (a signal handler may set it), the dispatch
+     * ends with an error that says where it was. May be NULL */
     const volatile int *stop;
     /* reference: called after every workgroup; may be NULL */
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *progress_user;
-    /* cpu: seconds between two looks at where each thread is in a kernel with `debug`, for
-     * heddle_kernel_lines; 0: nobody looks */
+    /* cpu: seconds between two samples of where each thread is in a kernel with `debug`, for
+     * heddle_kernel_lines; 0: none are taken */
     double sample;
-    /* cpu: the most seconds that a processor may spend in one subgroup of a kernel with `debug`
-     * before it is called endless, which ends the dispatch like a fault; 0: any. vulkan: the most
-     * seconds that the dispatch may take; the device is lost if it takes more */
+    /* cpu: how many seconds of processor time a subgroup of a kernel with `debug` may take before
+     * it counts as endless, which ends the dispatch like a fault. vulkan: how many seconds the
+     * dispatch may take before the device counts as lost. 0: no limit */
     double watchdog;
 } HeddleDispatch;
 
-/* The workgroup's size that a dispatch of so many invocations of an OpenCL kernel gets where nobody
- * chooses one: 64 to 128 where that many divide it. A kernel that is compiled for it
- * (HeddleKernelOptions.local_size) is faster than one that leaves it open. */
+/* The workgroup size that a dispatch of so many invocations of an OpenCL kernel gets unless one is
+ * chosen: 64 to 128 invocations, if such a number divides them. A kernel that is compiled for that
+ * size (HeddleKernelOptions.local_size) is faster than one that leaves it open. */
 HEDDLE_API void heddle_local_size(const uint32_t global_size[3], uint32_t local_size[3]);
 
-/* Dynamic counts, an operation of a whole subgroup counted once. All 0 unless
- * HeddleKernelOptions.stats, and on HEDDLE_DEVICE_VULKAN and HEDDLE_DEVICE_CUDA;
- * HEDDLE_DEVICE_REFERENCE counts all but yields and bytes_moved. */
+/* Dynamic counts; an operation of a whole subgroup counts once. All are 0 without
+ * HeddleKernelOptions.stats, and on HEDDLE_DEVICE_VULKAN and HEDDLE_DEVICE_CUDA.
+ * HEDDLE_DEVICE_REFERENCE counts everything except yields and bytes_moved. */
 typedef struct HeddleStats {
     uint64_t matrix_loads, matrix_stores;
     uint64_t muladds;               /* matrix multiply-adds */
@@ -702,11 +717,11 @@ typedef struct HeddleStats {
     uint64_t bytes_moved;           /* between layouts, in registers or private memory */
 } HeddleStats;
 
-/* How a subgroup reaches buffers, push constants and workgroup memory, but for matrices: by one
- * access for all of it, by a vector whose lanes lie side by side, by such a one of which some lanes
- * are masked out, or lane by lane. HEDDLE_DEVICE_CPU counts what its code does, which was made
- * without the addresses; HEDDLE_DEVICE_REFERENCE what these turn out to be, each load, store or
- * atomic of the module once. */
+/* How a subgroup accesses buffers, push constants and workgroup memory, other than by loads and
+ * stores of matrices: by one access for all invocations, by a vector of adjacent elements, by such
+ * a vector with some lanes masked out, or lane by lane. HEDDLE_DEVICE_CPU counts what its code
+ * does, which was generated before the addresses were known; HEDDLE_DEVICE_REFERENCE judges by the
+ * actual addresses, and counts each load, store or atomic of the module once. */
 typedef enum HeddleAccess {
     HEDDLE_ACCESS_SCALAR,
     HEDDLE_ACCESS_VECTOR,
@@ -718,43 +733,43 @@ typedef enum HeddleAccess {
 typedef struct HeddleReport {
     size_t struct_size;
     double seconds;                 /* from start to end */
-    double start, end;              /* on a clock of the device's whose zero means nothing */
+    double start, end;              /* on a clock of the device's, whose zero means nothing */
     HeddleStats stats;
-    /* operands of multiply-adds that were packed for several workgroups; uses of one again */
+    /* operands of multiply-adds that were packed for several workgroups, and how often a packed one
+     * was used again */
     uint64_t panels_packed, panels_shared;
     uint64_t bytes_copied;          /* between the program's memory and the device's */
-    /* by HeddleAccess, of kernels with HeddleKernelOptions.stats: how many accesses, and bytes of
-     * the lanes that took part */
-    bool counts_accesses;           /* whether the device does */
+    /* indexed by HeddleAccess, for kernels with HeddleKernelOptions.stats: the number of accesses,
+     * and the bytes of the lanes that took part */
+    bool counts_accesses;           /* whether the device counts these */
     uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
 } HeddleReport;
 
-/* Runs the kernel to its end. Several threads may do so on one device and one kernel at once;
- * what their kernels do to shared buffers is theirs to order. `report` may be NULL. Errors:
- * ARGUMENT, MEMORY, BINDING (something the kernel uses is missing), RUN (the kernel reaches for
- * memory that the program does not have; with `check`, any mistake), UNSUPPORTED (the machine lacks
- * what the device's `isa` has). A buffer smaller than HeddleBindingInfo.static_size is a
- * warning. */
+/* Runs the kernel to its end. Several threads may do so with one device and one kernel at once;
+ * ordering their accesses to shared buffers is up to them. `report` may be NULL. Errors: ARGUMENT,
+ * MEMORY, BINDING (something that the kernel uses is missing), RUN (the kernel accesses memory that
+ * the program does not have; with `check`, any mistake), UNSUPPORTED (the machine lacks part of the
+ * device's `isa`). A buffer smaller than HeddleBindingInfo.static_size gets a warning. */
 HEDDLE_API HeddleResult heddle_dispatch(HeddleKernel *kernel, const HeddleDispatch *dispatch,
                                         HeddleReport *report, HeddleLog *log);
 
 /* What the dispatches of a kernel did on a line of its source. */
 typedef struct HeddleLine {
-    const char *file;               /* NULL: elsewhere, in functions that the kernel calls, or on
-                                     * no line */
+    const char *file;               /* NULL: code without a line, or of functions that the kernel
+                                     * calls elsewhere */
     uint32_t line;
-    uint64_t samples;               /* HeddleDispatch.sample: looks that found a thread there */
-    /* with HeddleKernelOptions.profile: how often a subgroup came to the code of the line (where
-     * that is several blocks, as of a loop's head, to each of them), and invocations that did */
+    uint64_t samples;               /* HeddleDispatch.sample: how many found a thread there */
+    /* with HeddleKernelOptions.profile: how often a subgroup ran the line's code (if that consists
+     * of several blocks, like a loop's head, the sum over these), and how many invocations did */
     uint64_t executions, invocations;
-    uint64_t arithmetic;            /* operations on floating-point numbers besides multiply-adds */
+    uint64_t arithmetic;            /* floating-point operations other than multiply-adds */
     HeddleStats stats;
     uint64_t accesses[HEDDLE_N_ACCESSES], access_bytes[HEDDLE_N_ACCESSES];
 } HeddleLine;
 
-/* Writes at most `room` of them, in no order, and returns how many; where `lines` is NULL, the most
- * that there can be. They are of all dispatches so far, which have ended. Their strings belong to
- * the kernel. */
+/* Writes at most `room` lines, in no particular order, and returns how many; if `lines` is NULL, it
+ * returns how many there can be at most. They cover all dispatches so far, which must have ended.
+ * Their strings belong to the kernel. */
 HEDDLE_API uint32_t heddle_kernel_lines(const HeddleKernel *kernel, HeddleLine *lines,
                                         uint32_t room);
 
@@ -764,25 +779,25 @@ typedef struct HeddleQueue HeddleQueue;
 
 /* Errors: ARGUMENT, MEMORY. */
 HEDDLE_API HeddleResult heddle_queue_new(HeddleDevice *device, HeddleQueue **out, HeddleLog *log);
-/* Waits first. Before its device. */
+/* Waits first. A queue must be freed before its device. */
 HEDDLE_API void heddle_queue_free(HeddleQueue *queue);
-/* Puts a dispatch at the queue's end, unless something is wrong that can be seen before it runs:
- * ARGUMENT, MEMORY, BINDING. `dispatch`, its bindings and what they point to are copied; the kernel
- * and the buffers must stay until the queue has been waited for, and so must `report`, which is
- * filled in by then and may be NULL. */
+/* Appends a dispatch to the queue. Mistakes that can be seen before it runs are errors at once:
+ * ARGUMENT, MEMORY, BINDING. `dispatch`, its bindings and what they point to are copied; the
+ * kernel, the buffers and `report` must exist until heddle_queue_wait returns, which is when
+ * `report` (it may be NULL) has been filled in. */
 HEDDLE_API HeddleResult heddle_queue_submit(HeddleQueue *queue, HeddleKernel *kernel,
                                             const HeddleDispatch *dispatch, HeddleReport *report,
                                             HeddleLog *log);
-/* Waits until all that was submitted has run. What the dispatches had to say goes to `log`, in
- * their order; the result is the first one's that failed. A dispatch that fails does not keep those
- * behind it from running. */
+/* Waits until everything that was submitted has run. The dispatches' diagnostics go to `log`, in
+ * their order; the result is that of the first one that failed. A dispatch that fails does not keep
+ * later ones from running. */
 HEDDLE_API HeddleResult heddle_queue_wait(HeddleQueue *queue, HeddleLog *log);
 
 /* ==== Arrays: numbers for kernels, from and to files ========================================== */
 
 #define HEDDLE_MAX_RANK 8
 
-/* Row-major and contiguous whatever the file's order was; little-endian like the machine. */
+/* Row-major and contiguous, whatever the file's order was, and little-endian like the machine. */
 typedef struct HeddleArray {
     HeddleType type;                /* NO_TYPE: raw bytes */
     uint32_t rank;
@@ -792,21 +807,22 @@ typedef struct HeddleArray {
     void *data;                     /* 64-byte aligned; belongs to the array */
 } HeddleArray;
 
-/* An array's pages are its own, so that it can be wrapped for kernels that may leave it: it ends
- * with the last one but for less than 64 bytes, and 4 GiB before and behind cannot be accessed
- * (64 KiB where RLIMIT_AS counts them). heddle_dispatch calls such an access an error. */
+/* An array has pages of its own, so that kernels which may run past its ends can use it safely. It
+ * ends less than 64 bytes before the end of its last page, and 4 GiB before and behind it cannot be
+ * accessed (64 KiB where RLIMIT_AS counts them). heddle_dispatch reports such an access as an
+ * error. */
 
 /* Zeros. `shape` outermost first; rank 0 is one element. Errors: ARGUMENT, MEMORY. */
 HEDDLE_API HeddleResult heddle_array_new(HeddleType type, uint32_t rank, const uint64_t *shape,
                                          HeddleArray **out, HeddleLog *log);
-/* From a description:
+/* From a description, which is one of
  *     zeros:f32[512,512]      randn:f16[64,128]@7 (normal, seed 7)
  *     iota:s32[16]            rand:f32[8]@1 (uniform in [0, 1))
  *     full:1.5:bf16[4,4]      list:u32:64,64,32
  *     path.npy                @path (raw bytes)
- * rand of integers is uniform over -128..127 (0..255 unsigned) whatever the width; randn of them
- * is rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place in the
- * text), IO, SOURCE (the file is not what it claims), MEMORY. */
+ * rand of integers is uniform over -128..127 (unsigned: 0..255) whatever their width; randn of
+ * integers is rounded. The numbers are the same on every machine. Errors: ARGUMENT (with the place
+ * in the text), IO, SOURCE (the file is not what it claims to be), MEMORY. */
 HEDDLE_API HeddleResult heddle_array_from_spec(const char *spec, HeddleArray **out, HeddleLog *log);
 HEDDLE_API void heddle_array_free(HeddleArray *array);
 /* NumPy's .npy, versions 1 to 3, either order and byte order; bfloat16 and fp8 by ml_dtypes'
@@ -830,13 +846,13 @@ typedef struct HeddleComparison {
     double relative_norm;           /* |a - b| / |b| over all, Frobenius */
     uint64_t worst;                 /* flat index of the element furthest beyond the tolerance */
     uint64_t worst_index[HEDDLE_MAX_RANK];  /* the same by dimension */
-    double got, expected;           /* there */
+    double got, expected;           /* the values of that element */
 } HeddleComparison;
 
 /* Element by element: |got - expected| <= tolerance * (1 + |expected|); NaN equals NaN,
- * infinities only themselves. Types may differ, counts may not. Writes `out` (may be NULL) also
- * on MISMATCH, which is reported as an error that says where and how much. Errors: ARGUMENT
- * (shapes differ), MISMATCH. */
+ * infinities only themselves. Types may differ, counts may not. Also writes `out` (which may be
+ * NULL) on MISMATCH, which is reported as an error that says where and by how much the arrays
+ * differ. Errors: ARGUMENT (shapes differ), MISMATCH. */
 HEDDLE_API HeddleResult heddle_array_compare(const HeddleArray *got, const HeddleArray *expected,
                                              double tolerance, HeddleComparison *out,
                                              HeddleLog *log);

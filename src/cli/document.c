@@ -49,13 +49,13 @@ static void manual_commands(void)
         CliCommandText t = command_text((CliCommand)c);
         term(t.name, *t.arguments ? t.arguments + 1 : NULL, false, t.help);
     }
-    term("help", "[COMMAND]", false, "the options of a command");
+    term("help", "[COMMAND]", false, "show a command's options");
 }
 
 static void manual_options(void)
 {
     CliOptionText o;
-    printf(".SH OPTIONS\nEach is followed by the commands that take it.\n");
+    printf(".SH OPTIONS\nEach is followed by the commands that accept it.\n");
     for (size_t i = 0; option_text(i, &o); i++) {
         term(o.name, o.value, o.joined, o.help);
         printf("(");
@@ -75,8 +75,8 @@ static void manual(void)
            ".TH HEDDLE 1 \"\" \"heddle %s\" \"User Commands\"\n.SH NAME\n"
            "heddle \\- compile and run cooperative\\-matrix kernels\n.SH SYNOPSIS\n"
            ".B heddle\n.I COMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n"
-           "heddle compiles compute kernels that use cooperative matrices and runs them on this\n"
-           "machine's CPU.\n.PP\n.nf\n",
+           "heddle compiles compute kernels that use cooperative matrices, and runs them on this\n"
+           "machine's CPU, on NVIDIA GPUs and on Vulkan drivers.\n.PP\n.nf\n",
            heddle_version());
     roff(spec_help + 1);
     printf(".fi\n");
@@ -86,8 +86,10 @@ static void manual(void)
     const char *name, *help;
     for (size_t i = 0; vulkan_variable(i, &name, &help); i++)
         term(name, NULL, false, help);
-    term("HEDDLE_GLSLANG=PATH", NULL, false, "the compiler of GLSL, instead of the one installed");
-    term("HEDDLE_MLIR=PATH", NULL, false, "the program heddle-mlir, likewise");
+    term("HEDDLE_GLSLANG=PATH", NULL, false,
+         "the GLSL compiler to use instead of the installed one");
+    term("HEDDLE_MLIR=PATH", NULL, false,
+         "the heddle-mlir program to use instead of the installed one");
     printf(".SH \"EXIT STATUS\"\n0 success, 1 an error in the kernel or its input, 2 an error in\n"
            "the command line.\n");
 }

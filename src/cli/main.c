@@ -14,26 +14,30 @@ static const struct {
     uint32_t min_inputs, max_inputs;
     int (*run)(const CliOptions *o);
 } commands[N_COMMANDS] = {
-    [CMD_INFO] = { "info", "", "devices, extensions, matrix shapes", 0, 0, command_info },
-    [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]", "compile and show a form of it",
-                      1, 1, command_compile },
-    [CMD_CHECK] = { "check", " KERNEL...", "diagnostics only", 1, UINT32_MAX, command_check },
-    [CMD_RUN] = { "run", " KERNEL [options]", "run and report", 1, 1, command_run },
-    [CMD_BENCH] = { "bench", " KERNEL [options]", "run for a while: GFLOP/s, GB/s, spread", 1, 1,
+    [CMD_INFO] = { "info", "", "list devices, extensions and matrix shapes", 0, 0, command_info },
+    [CMD_COMPILE] = { "compile", " KERNEL [-o OUT] [--emit FORM]",
+                      "compile a kernel, and show a form of it", 1, 1, command_compile },
+    [CMD_CHECK] = { "check", " KERNEL...", "report what is wrong with kernels", 1, UINT32_MAX,
+                    command_check },
+    [CMD_RUN] = { "run", " KERNEL [options]", "run a kernel, and report what it did", 1, 1,
+                  command_run },
+    [CMD_BENCH] = { "bench", " KERNEL [options]",
+                    "run a kernel for a while, and measure GFLOP/s, GB/s and the spread", 1, 1,
                     command_run },
     [CMD_LAYOUT] = { "layout",
                      " ROWSxCOLUMNS TYPE USE [--subgroup-size W] [--device D] [--svg FILE]",
-                     "who holds which element of a matrix", 3, 3, command_layout },
+                     "show which invocation holds which element of a matrix", 3, 3,
+                     command_layout },
     [CMD_PROFILE] = { "profile", " KERNEL [options]",
-                      "run for a while: time, counts and remarks for each line of the source", 1, 1,
+                      "run a kernel for a while, and show time, counts and remarks by line", 1, 1,
                       command_run },
     [CMD_PROFILE_DEVICE] = { "profile-device", " [N] [-o FILE]",
-                             "what a Vulkan device has, for compile --for", 0, 1,
+                             "describe a Vulkan device, for compile --for", 0, 1,
                              command_profile_device },
     [CMD_TEST_DRIVER] = { "test-driver", " [--device vulkan:N] [-o FOLDER]",
-                          "a Vulkan driver by heddle's tests, and random kernels", 0, 0,
+                          "test a Vulkan driver by heddle's tests and random kernels", 0, 0,
                           command_test_driver },
-    [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to begin with, and NAME_test.sh", 1, 1,
+    [CMD_NEW] = { "new", " NAME", "write NAME.comp, a kernel to start from, and NAME_test.sh", 1, 1,
                   command_new },
     [CMD_VULKAN] = { "vulkan", " [--layer] [NAME=VALUE...] -- PROGRAM ARGUMENTS...",
                      "run a program that uses Vulkan on heddle's driver", 0, 0, NULL },
@@ -69,7 +73,8 @@ static int usage(FILE *to)
     fprintf(to, "usage: heddle COMMAND ...\n");
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(to, "  %-14s %s\n", commands[i].name, commands[i].help);
-    fprintf(to, "`heddle help COMMAND` says more; `heddle --version` which one this is.\n");
+    fprintf(to,
+            "`heddle help COMMAND` explains a command; `heddle --version` names the version.\n");
     return to == stdout ? EXIT_DONE : EXIT_USAGE;
 }
 

@@ -32,92 +32,109 @@ enum {
 
 /* clang-format off */
 static const Option options[] = {
-    { "--bind", "N=SPEC", "buffer for binding N of set 0; S.N for set S; a variable's name will do;"
-      " OpenCL: argument N, local:BYTES for workgroup memory",
+    { "--bind", "N=SPEC", "the buffer for binding N of set 0, for S.N of set S, or for the"
+      " variable of"
+      " that name; OpenCL: argument N, where local:BYTES is workgroup memory",
       LIST, AT(binds), 0, RUNS },
-    { "--out", "N=FILE.npy", "write buffer N afterwards", LIST, AT(outs), 0, RESULTS },
-    { "--compare", "N=SPEC", "compare buffer N afterwards; exit 1 if it differs",
+    { "--out", "N=FILE.npy", "write buffer N to a file afterwards", LIST, AT(outs), 0, RESULTS },
+    { "--compare", "N=SPEC", "compare buffer N with SPEC afterwards; exit status 1 if they differ",
       LIST, AT(compares), 0, RESULTS },
-    { "--tolerance", "X", "of --compare: |got - expected| <= X (1 + |expected|); default 0.001",
+    { "--tolerance", "X", "what --compare allows: |got - expected| <= X (1 + |expected|); default"
+      " 0.001",
       REAL, AT(tolerance), 0, RESULTS },
-    { "--groups", "X,Y,Z", "workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
-    { "--global", "X,Y,Z", "invocations: a multiple of the workgroup's size (OpenCL: any number)",
+    { "--groups", "X,Y,Z", "number of workgroups", DIMENSIONS, AT(groups), AT(has_groups), RUNS },
+    { "--global", "X,Y,Z", "number of invocations: multiples of the workgroup's size (OpenCL: any"
+      " numbers)",
       DIMENSIONS, AT(global), AT(has_global), RUNS },
-    { "--offset", "X,Y,Z", "OpenCL: added to the invocations' ids", OFFSET, AT(offset), 0,
+    { "--offset", "X,Y,Z", "OpenCL: what is added to the invocations' ids", OFFSET, AT(offset), 0,
       RUNS },
-    { "--local", "X,Y,Z", "workgroup's size, for kernels that leave it open",
+    { "--local", "X,Y,Z", "the workgroup's size, for kernels that leave it open",
       DIMENSIONS, AT(local), AT(has_local), RUNS },
-    { "--push", "SPEC", "push constants; several are joined; address:N is where buffer N lies",
+    { "--push", "SPEC", "push constants; several are joined; address:N is the address of buffer N",
       LIST, AT(pushes), 0, RUNS },
-    { "--spec", "ID=VALUE", "specialisation constant, by id or name", LIST, AT(specs), 0, KERNEL },
-    { "--entry", "NAME", "entry point", STRING, AT(entry), 0, KERNEL },
-    { "--device", "DEVICE", "cpu (default), reference, vulkan or cuda; KIND:N, the N-th of"
-      " several, from 0",
+    { "--spec", "ID=VALUE", "the value of a specialisation constant, by its id or name", LIST,
+      AT(specs), 0, KERNEL },
+    { "--entry", "NAME", "the entry point", STRING, AT(entry), 0, KERNEL },
+    { "--device", "DEVICE", "cpu (default), reference, vulkan or cuda; KIND:N is the N-th of"
+      " its kind, counted from 0",
       STRING, AT(device), 0, KERNEL | ON(CMD_LAYOUT) | ON(CMD_INFO) | ON(CMD_TEST_DRIVER) },
-    { "--check", "[=portability]", "report what the kernel does wrong as it runs (reference)",
+    { "--check", "[=portability]", "run on the reference device, and report the kernel's mistakes",
       OPTIONAL, AT(check), 0, RESULTS },
     { "--subgroup-size", "W", "8, 16, 32, 64 or 128 invocations",
       NUMBER, AT(subgroup_size), 0, KERNEL | ON(CMD_LAYOUT) },
-    { "--threads", "T", "worker threads; default one a core", NUMBER, AT(threads), 0, RUNS },
-    { "--interleave", "N", "workgroups that share a core by turns: 0 decide, 1 off, 16",
+    { "--threads", "T", "number of worker threads; default: one per core", NUMBER, AT(threads),
+      0, RUNS },
+    { "--interleave", "N", "how many workgroups take turns on a core: 1 or 16; 0 (default):"
+      " heddle decides",
       NUMBER, AT(interleave), 0, RUNS },
-    { "--isa", "LEVEL", "generate for x86-64-v2, -v3, -v4, znver4, ..., sm_80, sm_90a, ... or host",
+    { "--isa", "LEVEL", "the instruction set to generate code for: x86-64-v2, -v3, -v4, znver4,"
+      " ...,"
+      " sm_80, sm_90a, ... or host",
       STRING, AT(isa), 0, KERNEL | ON(CMD_LAYOUT) | ON(CMD_INFO) },
     { "--robust", NULL, "accesses outside a buffer read 0 and write nothing",
       FLAG, AT(robust), 0, KERNEL },
-    { "--no-robust", NULL, "not even on cuda, where they do so unless this is given",
+    { "--no-robust", NULL, "turn robust access off on cuda, where it is on by default",
       FLAG, AT(no_robust), 0, KERNEL },
-    { "-g", NULL, "with the source's lines, for debuggers, profilers and faults (HEDDLE_DEBUG=1);"
-      " with --no-optimisation its variables too (=variables)",
+    { "-g", NULL, "keep the source's lines, for debuggers, profilers and reports of faults"
+      " (HEDDLE_DEBUG=1); with --no-optimisation also its variables (HEDDLE_DEBUG=variables)",
       FLAG, AT(debug), 0, KERNEL },
-    { "--exact", NULL, "cuda: divisions, roots, exponentials and logarithms as exact as on cpu",
+    { "--exact", NULL, "cuda: compute divisions, roots, exponentials and logarithms as exactly as"
+      " on cpu",
       FLAG, AT(exact), 0, KERNEL },
-    { "--no-optimisation", NULL, "only the passes the code generator needs",
+    { "--no-optimisation", NULL, "run only the passes that the code generator needs",
       FLAG, AT(no_optimisation), 0, KERNEL },
-    { "--tier", "TIER", "cpu: auto: large kernels begin with code that was compiled fast; fast: all"
-      " do, and keep it; full: none does (default of bench and"
-      " compile)",
+    { "--tier", "TIER", "cpu: which kernels run code that was compiled fast: large ones at first"
+      " (auto),"
+      " all of them (fast), or none (full; the default of bench and compile)",
       STRING, AT(tier), 0, KERNEL },
-    { "--seed", "N", "reference: order in which invocations run", NUMBER, AT(seed), 0, RESULTS },
-    { "--budget", "N", "reference: instructions an invocation may run; default 67108864",
+    { "--seed", "N", "reference: the seed of the order in which invocations run", NUMBER,
+      AT(seed), 0, RESULTS },
+    { "--budget", "N", "reference: how many instructions an invocation may run; default 67108864",
       NUMBER, AT(budget), 0, RESULTS },
-    { "--watchdog", "S", "cpu: seconds of a processor for one subgroup, after which the kernel is"
-      " called endless; 0: any; default 1.5 of run and profile, 0 of bench; the kernel gets lines,"
-      " as by -g; vulkan: seconds for a dispatch, after which the device is lost; default any",
+    { "--watchdog", "S", "cpu: how many seconds of processor time a subgroup may take before the"
+      " kernel"
+      " counts as endless; 0 is no limit; default 1.5 for run and profile, 0 for bench; implies the"
+      " lines of -g. vulkan: how many seconds a dispatch may take before the device counts as lost;"
+      " no limit by default",
       REAL, AT(watchdog), AT(has_watchdog), RUNS },
-    { "--remarks", NULL, "instead of a form: what the code generator has to say of lines: gathers,"
-      " divergent branches, memory for private arrays", FLAG, AT(remarks), 0, ON(CMD_COMPILE) },
-    { "--html", "FILE", "the profile as a page of its own", STRING, AT(html), 0, ON(CMD_PROFILE) },
-    { "--pipeline", NULL, "loops that ask for wait queues load ahead into registers, as portable"
+    { "--remarks", NULL, "instead of a form, print what makes lines slow: gathers, divergent"
+      " branches,"
+      " memory for private arrays", FLAG, AT(remarks), 0, ON(CMD_COMPILE) },
+    { "--html", "FILE", "write the profile as a web page", STRING, AT(html), 0, ON(CMD_PROFILE) },
+    { "--pipeline", NULL, "make loops that ask for wait queues load ahead into registers, in"
+      " portable"
       " SPIR-V", FLAG, AT(pipeline), 0, KERNEL },
-    { "--for", "PROFILE", "lower matrices to what that target has: a JSON file, or the name of one"
-      " in share/heddle/profiles", STRING, AT(profile), 0, KERNEL },
-    { "--stats", NULL, "counts of loads, multiply-adds, conversions, barriers, bytes; of vulkan:"
+    { "--for", "PROFILE", "rewrite matrix operations in terms of what a target has: a JSON file,"
+      " or the"
+      " name of one in share/heddle/profiles", STRING, AT(profile), 0, KERNEL },
+    { "--stats", NULL, "print counts of loads, multiply-adds, conversions, barriers and bytes;"
+      " vulkan:"
       " what was lowered; compile: what --pipeline and --for did",
       FLAG, AT(stats), 0, RESULTS | ON(CMD_COMPILE) },
-    { "--json", NULL, "instead of tables, an object for programs (docs/JSON.md)",
+    { "--json", NULL, "instead of tables, print an object for programs (docs/JSON.md)",
       FLAG, AT(json), 0, RUNS | ON(CMD_CHECK) | ON(CMD_INFO) | ON(CMD_TEST_DRIVER) },
     { "--seconds", "S", "how long to measure; default 0.5", REAL, AT(seconds), 0,
       ON(CMD_BENCH) | ON(CMD_PROFILE) },
-    { "--seconds", "S", "how long; 0: all but random kernels; default 300",
+    { "--seconds", "S", "how long to test; 0: everything but random kernels; default 300",
       REAL, AT(seconds), 0, ON(CMD_TEST_DRIVER) },
-    { "--seed", "N", "of the first random kernel; default 1", NUMBER, AT(seed), 0,
+    { "--seed", "N", "the seed of the first random kernel; default 1", NUMBER, AT(seed), 0,
       ON(CMD_TEST_DRIVER) },
-    { "--count", "N", "random kernels, if there is time for so many", NUMBER, AT(count), 0,
+    { "--count", "N", "how many random kernels to run, if time permits", NUMBER, AT(count), 0,
       ON(CMD_TEST_DRIVER) },
-    { "--patience", "S", "what a kernel may take until the driver is said to hang; default 20",
+    { "--patience", "S", "how long a kernel may take before the driver counts as hung; default 20",
       REAL, AT(patience), 0, ON(CMD_TEST_DRIVER) },
-    { "--known", "FILE", "differences that are known: a line each, a pattern of a kernel's name or"
-      " of the instructions that are left of it, and the reason",
+    { "--known", "FILE", "known differences: on each line a pattern for a kernel's name or for the"
+      " instructions that remain of it, and the reason",
       STRING, AT(known), 0, ON(CMD_TEST_DRIVER) },
-    { "-o", "FOLDER", "make what is found small, and write a folder for each finding there",
+    { "-o", "FOLDER", "reduce each finding, and write it to a folder of its own there",
       STRING, AT(output), 0, ON(CMD_TEST_DRIVER) },
     { "-o", "FILE", "write there (default: standard output)",
       STRING, AT(output), 0, ON(CMD_COMPILE) | ON(CMD_PROFILE_DEVICE) },
     { "--emit", "FORM", "spirv, asm (default), passes, llvm, llvm-plain, native, object; of MLIR:"
       " mlir (with heddle's rewrites), mlir-spirv; of OpenCL C: ast",
       STRING, AT(emit), 0, ON(CMD_COMPILE) },
-    { "--language", "LANG", "glsl, spirv, asm, opencl or mlir, where content and name do not tell",
+    { "--language", "LANG", "glsl, spirv, asm, opencl or mlir; needed only if content and name do"
+      " not tell",
       STRING, AT(language), 0, KERNEL },
     { "-I", "FOLDER", "GLSL, OpenCL C: look for includes there", LIST, AT(includes), 0, KERNEL },
     { "-D", "NAME[=VALUE]", "GLSL, OpenCL C: define a macro", LIST, AT(defines), 0, KERNEL },
@@ -125,20 +142,24 @@ static const Option options[] = {
       STRING, AT(target_env), 0, KERNEL },
     { "--target", "ENV", "OpenCL C: opencl (default), or vulkan for a shader",
       STRING, AT(target), 0, KERNEL },
-    { "--glslang", "PATH", "GLSL: the compiler; else $HEDDLE_GLSLANG, else the one found",
+    { "--glslang", "PATH", "GLSL: the compiler; by default $HEDDLE_GLSLANG, or the one that"
+      " heddle finds",
       STRING, AT(glslang), 0, KERNEL },
-    { "--rotate-loads", NULL, "MLIR: overlapping loads become rotations of disjoint ones",
+    { "--rotate-loads", NULL, "MLIR: turn overlapping loads into disjoint ones and rotations",
       FLAG, AT(rotate_loads), 0, KERNEL },
-    { "--rotate-as", "DIALECT", "MLIR: what rotations of matrices become: spirv (default) or gpu",
+    { "--rotate-as", "DIALECT", "MLIR: the dialect that rotations of matrices become: spirv"
+      " (default) or gpu",
       STRING, AT(rotate_as), 0, KERNEL },
-    { "--sweep", "wait-queues", "with 0 to 8 wait queues in the loops that ask for them, by turns:"
-      " table and bars", STRING, AT(sweep), 0, ON(CMD_BENCH) },
-    { "--arrays", "TYPE", "instead: of the arrays that Qualcomm's conversions take; TYPE is theirs,"
-      " the matrix's own or u32", STRING, AT(arrays), 0, ON(CMD_LAYOUT) },
-    { "--svg", "FILE", "draw there (bench: what --sweep measured; profile: a roofline)",
+    { "--sweep", "wait-queues", "compare 0 to 8 wait queues in the loops that ask for them, by"
+      " turns,"
+      " in a table with bars", STRING, AT(sweep), 0, ON(CMD_BENCH) },
+    { "--arrays", "TYPE", "show the layout of the arrays that Qualcomm's conversions take"
+      " instead; TYPE"
+      " is their type: the matrix's own or u32", STRING, AT(arrays), 0, ON(CMD_LAYOUT) },
+    { "--svg", "FILE", "draw a picture there (bench: what --sweep measured; profile: a roofline)",
       STRING, AT(svg), 0, ON(CMD_LAYOUT) | ON(CMD_BENCH) | ON(CMD_PROFILE) },
-    { "--help", NULL, "this", FLAG, AT(help), 0, ~0u },
-    { "-h", NULL, "this", FLAG, AT(help), 0, ~0u },
+    { "--help", NULL, "show this help", FLAG, AT(help), 0, ~0u },
+    { "-h", NULL, "show this help", FLAG, AT(help), 0, ~0u },
 };
 /* clang-format on */
 

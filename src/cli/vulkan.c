@@ -15,37 +15,40 @@
 static const struct {
     const char *name, *help;
 } variables[] = {
-    { "HEDDLE_DEVICE_TYPE=T", "what the device says it is: cpu (default), integrated, discrete, "
-                              "virtual, other" },
-    { "HEDDLE_SUBGROUP_SIZE=W", "8, 16, 32 (default), 64 or 128" },
-    { "HEDDLE_MATRICES=M", "what it lists of matrices: all (default), khr, f16, none" },
-    { "HEDDLE_THREADS=N", "worker threads; default: one a core" },
-    { "HEDDLE_CLAIM_GRAPHICS=1", "say that the device has graphics, for WebGPU and Slang" },
-    { "HEDDLE_CHECK=1", "run kernels slowly, looking for mistakes: races, bounds, unset values" },
-    { "HEDDLE_CHECK=fatal", "the same, and a mistake loses the device: the program's run fails" },
-    { "HEDDLE_BUDGET=N", "with HEDDLE_CHECK: instructions an invocation may run" },
-    { "HEDDLE_DEBUG=1", "code with the shaders' lines, for debuggers and profilers" },
-    { "HEDDLE_DEBUG=variables", "and with variables that GDB prints, not optimised" },
-    { "HEDDLE_TIER=TIER", "auto (default): large shaders begin with code that was compiled fast;"
-                          " fast, full" },
-    { "HEDDLE_LOG=FILE", "where messages go; default here: stderr" },
-    { "HEDDLE_STATS=1", "what each kernel did, to the log when its device is destroyed" },
-    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (elsewhere: GLSL's modules)" },
-    { "HEDDLE_KEEP=MIB", "compiled kernels kept in memory without pipelines; default: 256" },
+    { "HEDDLE_DEVICE_TYPE=T", "the type that the device reports: cpu (default), integrated,"
+                              " discrete, virtual, other" },
+    { "HEDDLE_SUBGROUP_SIZE=W", "the default subgroup size: 8, 16, 32 (default), 64 or 128" },
+    { "HEDDLE_MATRICES=M", "the matrices that the device lists: all (default), khr, f16, none" },
+    { "HEDDLE_THREADS=N", "number of worker threads; default: one per core" },
+    { "HEDDLE_CLAIM_GRAPHICS=1", "claim that the device has graphics, for WebGPU and Slang" },
+    { "HEDDLE_CHECK=1", "run kernels slowly, and look for races, accesses out of bounds and unset"
+                        " values" },
+    { "HEDDLE_CHECK=fatal", "the same, and lose the device at the first mistake, so that the"
+                            " program fails" },
+    { "HEDDLE_BUDGET=N", "with HEDDLE_CHECK: how many instructions an invocation may run" },
+    { "HEDDLE_DEBUG=1", "keep the shaders' lines, for debuggers and profilers" },
+    { "HEDDLE_DEBUG=variables", "also keep the variables for GDB, and do not optimise" },
+    { "HEDDLE_TIER=TIER", "which shaders run code that was compiled fast: large ones at first"
+                          " (auto, the default), all (fast), none (full)" },
+    { "HEDDLE_LOG=FILE", "the file that messages go to; `heddle vulkan` sets stderr" },
+    { "HEDDLE_STATS=1", "log what each kernel did when its device is destroyed" },
+    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (the command and the library: modules"
+                             " made from GLSL)" },
+    { "HEDDLE_KEEP=MIB", "MiB of compiled kernels to keep in memory; default: 256" },
     { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
     { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },
-    { "HEDDLE_LAYER_EXTENSIONS=L", "of the layer: -NAME hides an extension, +NAME has the layer do "
-                                   "it where the driver has it; with commas" },
+    { "HEDDLE_LAYER_EXTENSIONS=L", "for the layer, separated by commas: -NAME hides an extension,"
+                                   " +NAME makes the layer implement it although the driver does" },
 };
 
 void vulkan_help(void)
 {
     printf(
-        "The program's environment gets VK_DRIVER_FILES, what is given as NAME=VALUE, and\n"
-        "unless they are set HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp\n"
-        "ignores CPU devices). With --layer first, the system's drivers stay, and heddle's layer\n"
-        "adds what they lack of the family. Variables of the driver (the layer has HEDDLE_LOG\n"
-        "and HEDDLE_CACHE too):\n");
+        "Adds VK_DRIVER_FILES and the variables given as NAME=VALUE to the program's environment\n"
+        "and, unless they are set, HEDDLE_LOG=stderr and GGML_VK_VISIBLE_DEVICES=0 (llama.cpp\n"
+        "ignores CPU devices otherwise). With --layer first, the program runs on the system's\n"
+        "drivers, and heddle's layer adds the matrix extensions that they lack. The driver's\n"
+        "variables (the layer reads HEDDLE_LOG and HEDDLE_CACHE, too):\n");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         printf("  %-24s %s\n", variables[i].name, variables[i].help);
 }

@@ -35,7 +35,7 @@
 // NOWHERE: error: unknown command qqqqqqqq; `heddle help` lists them
 // TERMINAL: this form is binary: name a file with -o
 // USAGE: usage: heddle COMMAND
-// USAGE: bench {{ *}}run for a while
+// USAGE: bench {{ *}}run a kernel for a while
 // HELP: usage: heddle run KERNEL [options]
 // HELP: --bind N=SPEC
 // HELP: SPEC is a NumPy file
