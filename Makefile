@@ -4,7 +4,7 @@
 #     make deps       install what is missing (Debian, as root), as all targets below do
 #     make run        run the demonstration
 #     make test       run all tests; ends with `N passed, N failed`
-#     make bench      run the benchmarks
+#     make bench      run the benchmarks; build/bench has what they print, and a chart
 #     make fuzz       mutations of modules and of OpenCL C, random operands, under AddressSanitizer and UBSan
 #     make asan       the tests under AddressSanitizer and UBSan, in build/asan
 #     make tsan       the same under ThreadSanitizer
@@ -44,8 +44,15 @@ test: build-release
 test-cuda: build-release
 	@tools/test.sh build/release -L cuda --verbose
 
+# What each program prints is kept in build/bench; bench_gemm's lines become a chart there.
 bench: build-release
-	@for program in build/release/bin/bench_*; do HEDDLE_TIER=full $$program || exit 1; done
+	@rm -rf build/bench && mkdir -p build/bench
+	@for program in build/release/bin/bench_*; do \
+	    { HEDDLE_TIER=full $$program || touch build/bench/failed; } | \
+	        tee "build/bench/$${program##*/bench_}.txt"; \
+	    [ ! -e build/bench/failed ] || exit 1; \
+	done
+	@tools/charts.py build/bench/gemm.txt build/bench/gemm.svg
 
 # Against NVIDIA's own Vulkan driver and cuBLAS; without a GPU it says so.
 bench-cuda: build-release

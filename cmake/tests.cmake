@@ -194,6 +194,8 @@ if(TARGET heddle_cli)
     add_test(NAME cuda_ptxas COMMAND Python3::Interpreter tests/cuda/ptxas.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(cuda_ptxas PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${seconds})
+    add_test(NAME charts COMMAND Python3::Interpreter tests/documents/charts.py
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     add_test(NAME documents COMMAND Python3::Interpreter tests/documents/run.py
         $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     if(TARGET heddle_vulkan AND NOT HEDDLE_SANITIZE)
