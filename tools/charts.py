@@ -30,7 +30,8 @@ def ratios(lines):
 def chart(found, subtitle):
     sizes = sorted({n for of in found.values() for n in of})
     group = BAR * len(sizes) + 18
-    height, most = TOP + group * len(found) + 34, max(r for of in found.values() for r in of.values())
+    height = TOP + group * len(found) + 34
+    most = max(ratio for of in found.values() for ratio in of.values())
     scale = WIDTH / (int(most * 4) / 4 + 0.25)
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="880" height="%d" viewBox="0 0 880 %d" '
            'font-family="Inter, \'Helvetica Neue\', \'DejaVu Sans\', Arial, sans-serif">'
@@ -47,15 +48,17 @@ def chart(found, subtitle):
             x, TOP - 6, height - 28, INK if quarter == 4 else "#e3e7ed",
             1.5 if quarter == 4 else 1), text(x, height - 12, "%g" % (quarter / 4), 12, QUIET)]
     for k, (kernel, of) in enumerate(found.items()):
-        y = TOP + group * k
-        out.append(text(LEFT - 12, y + group / 2 - 5, kernel.replace(">", "&gt;"), 13, anchor="end"))
+        y = TOP + 4 + group * k
+        out.append(text(LEFT - 12, y + group / 2 - 5, kernel.replace(">", "&gt;"), 13,
+                        anchor="end"))
         for i, n in enumerate(n for n in sizes if n in of):
-            out += [box(LEFT, y + BAR * i, of[n] * scale, BAR - 2, SHADES[sizes.index(n) % 4])
+            shade = sizes.index(n) % 4
+            out += [box(LEFT, y + BAR * i, of[n] * scale, BAR - 2, SHADES[shade])
                     .replace('rx="8"', 'rx="2"'),
-                    text(LEFT + of[n] * scale + 6, y + BAR * i + 9, "%.2f" % of[n], 10, QUIET,
-                         anchor="start")]
-    return "\n".join(out + ['<path d="M%d %dV%d" stroke="%s"/>' % (LEFT, TOP - 6, height - 28, LINE),
-                            "</svg>", ""])
+                    text(LEFT + of[n] * scale - 5, y + BAR * i + 9, "%.2f" % of[n], 10,
+                         INK if shade < 2 else "#ffffff", anchor="end")]
+    out.append('<path d="M%d %dV%d" stroke="%s"/>' % (LEFT, TOP - 6, height - 28, LINE))
+    return "\n".join(out + ["</svg>", ""])
 
 
 def main():
