@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * decode_copy: copies of decode functions that take a block's number in a buffer in place of its
- * address, and of the functions that they hand it on to, as it is or in a variable. Whatever else
- * is done with an address is an error.
+ * decode_copy: copies of decode functions that take a block's place in a buffer, in bytes, in place
+ * of its address, and of the functions that they hand it on to, as it is or in a variable. What is
+ * read there is read a number at a time from the buffer as an array of such numbers: so a function
+ * may take a block for another structure, and blocks may begin anywhere. Whatever else is done with
+ * an address is an error.
  */
 #include "lower/tensor.h"
 
-/* What an id of the copy was: the address, a variable that holds one, a pointer to a part. */
-enum { PLAIN, NUMBER, HOLDER, PART };
+/* What an id of the copy was: an address, a variable that holds one. */
+enum { PLAIN, ADDRESS, HOLDER };
 
 typedef struct Copy {
     LowerDecodeCopy *of;
     Lower *l;
     SpvModule *m;
-    SpvId *with; /* by id of the original */
+    const SpvFunction *from;
+    uint64_t given; /* by parameter: whether it is an address, or holds one */
+    SpvId *with;    /* by id of the original */
     uint32_t n;
-    Map kinds; /* by id of the copy */
+    Map kinds, types; /* by id of the copy: its kind, and what type the original has */
 } Copy;
 
 SpvFunction *lower_tensor_function(const Lower *l, SpvId id)
@@ -36,7 +40,14 @@ static uint32_t kind_of(const Copy *c, SpvId id)
 static void be(Copy *c, SpvInst *i, uint32_t kind, SpvId type)
 {
     map_put(c->l->scratch, &c->kinds, i->id, kind);
+    map_put(c->l->scratch, &c->types, i->id, i->type);
     i->type = i->words[1] = type;
+}
+
+static const SpvType *original_type(const Copy *c, SpvId id)
+{
+    uint64_t type = 0;
+    return map_get(&c->types, id, &type) ? spv_type(c->m, (SpvId)type) : NULL;
 }
 
 static SpvId holder_type(Copy *c)
@@ -44,13 +55,56 @@ static SpvId holder_type(Copy *c)
     return spv_pointer_type(c->m, SpvStorageClassFunction, build_u32(c->l));
 }
 
-/* The kind of what has that type: an address or a variable for one. */
-static uint32_t kind_of_type(Copy *c, SpvId type)
+static bool is_address(const SpvType *t)
+{
+    return t && t->kind == SPV_POINTER && t->storage == SpvStorageClassPhysicalStorageBuffer;
+}
+
+/* What has that type can be: an address or a variable for one. */
+static uint32_t kind_of_type(const Copy *c, SpvId type)
 {
     const SpvType *t = spv_type(c->m, type);
-    bool holds = t && t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction &&
-                 t->element && t->element->id == c->of->pointer;
-    return type == c->of->pointer ? NUMBER : holds ? HOLDER : PLAIN;
+    bool holds = t && t->kind == SPV_POINTER && t->storage == SpvStorageClassFunction;
+    return is_address(t) ? ADDRESS : holds && is_address(t->element) ? HOLDER : PLAIN;
+}
+
+/* ---- which of the original's values lead into the buffer -------------------------------------- */
+
+enum { MOST_STEPS = 64 }; /* of addresses handed on */
+
+static bool leads(const Copy *c, SpvId id, uint32_t steps);
+
+static bool is_given(const Copy *c, SpvId id)
+{
+    uint32_t n = 0;
+    for (const SpvInst *p = c->from->head.first; p; p = p->next)
+        if (p->op == SpvOpFunctionParameter && n++ < 64 && p->id == id)
+            return c->given >> (n - 1) & 1;
+    return false;
+}
+
+static bool holds(const Copy *c, SpvId variable, uint32_t steps)
+{
+    if (is_given(c, variable))
+        return true;
+    for (const SpvBlock *b = c->from->first; b; b = b->next)
+        for (const SpvInst *i = b->insts.first; i; i = i->next)
+            if (i->op == SpvOpStore && spv_operand(i, 0) == variable &&
+                leads(c, spv_operand(i, 1), steps))
+                return true;
+    return false;
+}
+
+static bool leads(const Copy *c, SpvId id, uint32_t steps)
+{
+    const SpvInst *i = spv_def(c->m, id);
+    if (!i || !steps || kind_of_type(c, i->type) != ADDRESS)
+        return false;
+    if (i->op == SpvOpLoad)
+        return holds(c, spv_operand(i, 0), steps - 1);
+    if (i->op == SpvOpFunctionParameter)
+        return is_given(c, id);
+    return spv_n_operands(i) && leads(c, spv_operand(i, 0), steps - 1);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -74,24 +128,75 @@ static SpvInst *copy_inst(Copy *c, const SpvInst *i)
     return copy;
 }
 
+/* What a pointer of that type leads to by the indices from operand 1 on, in bytes. */
 static bool chain(Copy *c, SpvInst *i)
 {
-    uint32_t n = spv_n_operands(i), storage = spv_operand(spv_def(c->m, c->of->buffer), 0);
-    SpvId part = spv_pointer_type(c->m, storage, spv_type(c->m, i->type)->element->id);
-    if (kind_of(c, spv_operand(i, 0)) == NUMBER) {
-        uint32_t *x = NEW_ARRAY(c->l->scratch, uint32_t, n + 2);
-        x[0] = c->of->buffer;
-        x[1] = build_const(c->l, 0);
-        memcpy(x + 2, i->words + i->first_operand, n * sizeof *x);
-        edit_become(c->m, i, i->op, x, n + 2);
+    const SpvType *pointer = original_type(c, spv_operand(i, 0));
+    SpvId at = lower_tensor_bytes(c->l, i, pointer ? pointer->element : NULL);
+    if (!at)
+        return lower_refuse(c->l, i, "a decode function reads a part of its block that has no "
+                                     "place in memory");
+    at = build_add(c->l, i, spv_operand(i, 0), at);
+    edit_become(c->m, i, SpvOpCopyObject, &at, 1);
+    be(c, i, ADDRESS, build_u32(c->l));
+    return true;
+}
+
+/* The number at that place, which is a multiple of its size (VUID-StandaloneSpirv-
+ * PhysicalStorageBuffer64-06314). */
+static SpvId read_number(Copy *c, SpvInst *load, const SpvType *t, SpvId at)
+{
+    uint32_t storage = spv_operand(spv_def(c->m, c->of->variable), 0);
+    SpvId x[3] = { lower_tensor_view(c->l, c->of->variable, t), build_const(c->l, 0),
+                   build_div(c->l, load, at, t->bits / 8) };
+    uint32_t words[6] = { build(c->l, load, SpvOpAccessChain,
+                                spv_pointer_type(c->m, storage, t->id), x, 3) };
+    uint32_t n = 1, access = spv_n_operands(load) > 1 ? spv_operand(load, 1) : 0;
+    if (access & ~SpvMemoryAccessAlignedMask)
+        words[n++] = access & ~SpvMemoryAccessAlignedMask;
+    for (uint32_t k = access & SpvMemoryAccessAlignedMask ? 3 : 2;
+         n > 1 && k < spv_n_operands(load) && n < 6; k++)
+        words[n++] = spv_operand(load, k);
+    return build(c->l, load, SpvOpLoad, t->id, words, n);
+}
+
+enum { MOST_PARTS = 256 }; /* of what is read at once */
+
+/* 0: what cannot be read. */
+static SpvId read(Copy *c, SpvInst *load, const SpvType *t, SpvId at)
+{
+    if (t->kind == SPV_INT || t->kind == SPV_FLOAT)
+        return read_number(c, load, t, at);
+    SpvId parts[MOST_PARTS];
+    bool array = t->kind == SPV_ARRAY && t->count_known;
+    if ((t->kind != SPV_VECTOR && t->kind != SPV_STRUCT && !array) || t->count > MOST_PARTS)
+        return 0;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const SpvType *part = t->kind == SPV_STRUCT ? t->members[k] : t->element;
+        uint32_t stride = array ? t->array_stride : (uint32_t)part->size;
+        uint32_t offset = t->kind != SPV_STRUCT ? k * stride : t->offsets ? t->offsets[k] : 0;
+        parts[k] = read(c, load, part, build_add(c->l, load, at, build_const(c->l, offset)));
+        if (!parts[k])
+            return 0;
     }
-    be(c, i, PART, part);
+    return build(c->l, load, SpvOpCompositeConstruct, t->id, parts, t->count);
+}
+
+static bool load(Copy *c, SpvInst *i)
+{
+    SpvId value = read(c, i, spv_type(c->m, i->type), spv_operand(i, 0));
+    if (!value)
+        return lower_refuse(c->l, i, "a decode function reads other than numbers from its block");
+    edit_become(c->m, i, SpvOpCopyObject, &value, 1);
     return true;
 }
 
 static bool call(Copy *c, SpvInst *i)
 {
-    SpvId callee = lower_tensor_copy_decoder(c->of, spv_operand(i, 0));
+    uint64_t given = 0;
+    for (uint32_t k = 1; k < spv_n_operands(i) && k <= 64; k++)
+        given |= (uint64_t)(kind_of(c, spv_operand(i, k)) != PLAIN) << (k - 1);
+    SpvId callee = lower_tensor_copy_decoder(c->of, spv_operand(i, 0), given);
     i->words[i->first_operand] = callee;
     return callee;
 }
@@ -107,23 +212,26 @@ static bool uses_any(const Copy *c, const SpvInst *i)
 
 static bool turn(Copy *c, SpvInst *i)
 {
-    if (i->op == SpvOpVariable && kind_of_type(c, i->type) == HOLDER && spv_n_operands(i) == 1) {
-        be(c, i, HOLDER, holder_type(c));
-        return true;
-    }
     if (!uses_any(c, i))
         return true;
     uint32_t kind = kind_of(c, spv_operand(i, 0));
-    bool value = i->op == SpvOpStore && kind_of(c, spv_operand(i, 1)) == NUMBER;
-    if ((i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) && kind != HOLDER)
+    bool value = i->op == SpvOpStore && kind_of(c, spv_operand(i, 1)) == ADDRESS;
+    bool same = i->op == SpvOpCopyObject ||
+                (i->op == SpvOpBitcast && is_address(spv_type(c->m, i->type)));
+    if ((i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) && kind == ADDRESS)
         return chain(c, i);
     if (i->op == SpvOpFunctionCall)
         return call(c, i);
-    if ((i->op == SpvOpLoad && kind == HOLDER) || (i->op == SpvOpCopyObject && kind == NUMBER)) {
-        be(c, i, NUMBER, build_u32(c->l));
+    if (i->op == SpvOpLoad && kind == ADDRESS)
+        return load(c, i);
+    if ((i->op == SpvOpLoad && kind == HOLDER) || (same && kind == ADDRESS)) {
+        SpvId from = spv_operand(i, 0);
+        if (same)
+            edit_become(c->m, i, SpvOpCopyObject, &from, 1);
+        be(c, i, ADDRESS, build_u32(c->l));
         return true;
     }
-    if ((i->op == SpvOpLoad && kind == PART) || (value && kind == HOLDER))
+    if (value && kind == HOLDER)
         return true;
     return lower_refuse(c->l, i, "a decode function needs the address of its block");
 }
@@ -165,9 +273,9 @@ static void copy_head(Copy *c, const SpvFunction *from, SpvFunction *f)
         if (p->op != SpvOpFunctionParameter)
             continue;
         SpvInst *copy = copy_inst(c, p);
-        uint32_t kind = kind_of_type(c, p->type);
+        uint32_t kind = is_given(c, p->id) ? kind_of_type(c, p->type) : PLAIN;
         if (kind != PLAIN)
-            be(c, copy, kind, kind == NUMBER ? build_u32(c->l) : holder_type(c));
+            be(c, copy, kind, kind == ADDRESS ? build_u32(c->l) : holder_type(c));
         spv_insert_after(f->head.last, copy);
         type[n++] = copy->type;
     }
@@ -180,32 +288,38 @@ static bool copy_blocks(Copy *c, const SpvFunction *from, SpvFunction *f)
         SpvBlock *to = spv_new_block(f, f->last);
         edit_remove(c->m, to->insts.first);
         to->id = c->with[b->id];
-        for (const SpvInst *i = b->insts.first; i; i = i->next)
-            spv_append(to, copy_inst(c, i));
+        for (const SpvInst *i = b->insts.first; i; i = i->next) {
+            SpvInst *copy = copy_inst(c, i);
+            spv_append(to, copy);
+            if (i->op == SpvOpVariable && spv_n_operands(i) == 1 &&
+                kind_of_type(c, i->type) == HOLDER && holds(c, i->id, MOST_STEPS))
+                be(c, copy, HOLDER, holder_type(c));
+        }
     }
     for (SpvBlock *b = f->first; b; b = b->next)
-        for (SpvInst *i = b->insts.first; i; i = i->next)
+        for (SpvInst *i = b->insts.first, *next; i; i = next) {
+            next = i->next;
             if (!turn(c, i))
                 return false;
+        }
     return true;
 }
 
-SpvId lower_tensor_copy_decoder(LowerDecodeCopy *of, SpvId function)
+SpvId lower_tensor_copy_decoder(LowerDecodeCopy *of, SpvId function, uint64_t given)
 {
     Lower *l = of->l;
     const SpvFunction *from = lower_tensor_function(l, function);
-    Copy c = { .of = of, .l = l, .m = l->m, .n = l->m->bound };
-    for (uint32_t k = 0; k < of->made.len; k += 2)
-        if (of->made.data[k] == function)
-            return of->made.data[k + 1];
+    Copy c = { .of = of, .l = l, .m = l->m, .from = from, .given = given, .n = l->m->bound };
+    for (uint32_t k = 0; k < of->made.len; k++)
+        if (of->made.data[k].function == function && of->made.data[k].given == given)
+            return of->made.data[k].copy;
     c.with = NEW_ARRAY(l->scratch, SpvId, c.n);
     number_ids(&c, from);
     SpvFunction *f = NEW(l->m->arena, SpvFunction);
     f->module = l->m;
     f->end = spv_make(l->m, SpvOpFunctionEnd, 0, 0, NULL, 0);
     copy_head(&c, from, f);
-    vec_push(l->scratch, &of->made, function);
-    vec_push(l->scratch, &of->made, f->def->id);
+    vec_push(l->scratch, &of->made, (LowerDecoderMade){ function, f->def->id, given });
     l->m->last_function->next = f;
     l->m->last_function = f;
     return copy_blocks(&c, from, f) ? f->def->id : 0;

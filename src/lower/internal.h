@@ -36,6 +36,11 @@ typedef struct LowerDecoderCopy {
     SpvId function, variable, copy;
 } LowerDecoderCopy;
 
+/* A buffer that is declared once more, as an array of numbers. */
+typedef struct LowerView {
+    SpvId variable, number, view; /* number: their type */
+} LowerView;
+
 typedef struct Lower {
     SpvModule *m;
     const LowerProfile *profile;
@@ -56,6 +61,7 @@ typedef struct Lower {
     uint32_t grid_columns; /* of subgroups, by which they are dealt */
     VEC(LowerStaging) staging;
     VEC(LowerDecoderCopy) decoders;
+    VEC(LowerView) views;
     Map places[3];       /* by function: the value of BuiltIn k there */
     uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
     bool has_blocks;     /* of tensor layouts, of more than one element */

@@ -29,8 +29,8 @@ typedef struct LowerTensorAccess {
     SpvId decode;        /* function */
     bool vector;         /* that it returns */
     SpvId coordinates;   /* the type of what it is told */
-    SpvId first;         /* the block, or the address of it, that the tensor begins with */
-    SpvId block_pointer; /* the type of an address; 0: blocks have numbers */
+    SpvId first;         /* where the tensor begins: an address, or bytes into the buffer */
+    SpvId block_pointer; /* the type of an address; 0: blocks have places in a buffer */
     uint32_t block_size; /* bytes */
     bool blocks;         /* of more than one element, perhaps */
     SpvId x[5 * TENSOR_MAX_DIMENSIONS + 1]; /* the layout's words, u32 */
@@ -81,14 +81,25 @@ SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
 /* Readies the function, for which the buffer needs another view; false after reporting. */
 bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a);
 
-/* decode_copy.c: functions that take the address of a block, for one that has a number. */
+/* The buffer as an array of numbers of a type: a variable. */
+SpvId lower_tensor_view(Lower *l, SpvId variable, const SpvType *number);
+/* The bytes from the beginning of something of that type to where the chain's indices lead, a u32;
+ * 0: it has no layout. */
+SpvId lower_tensor_bytes(Lower *l, SpvInst *chain, const SpvType *t);
+
+/* decode_copy.c: functions that take the address of a block, for one that has a place in a buffer.
+ */
+typedef struct LowerDecoderMade {
+    SpvId function, copy;
+    uint64_t given; /* by parameter: whether it is an address in the buffer, or holds one */
+} LowerDecoderMade;
 typedef struct LowerDecodeCopy {
     Lower *l;
-    SpvId buffer;    /* a variable: a structure of one array of blocks */
-    SpvId pointer;   /* type of the addresses */
-    VEC(SpvId) made; /* functions and their copies, by turns */
+    SpvId variable; /* the buffer */
+    VEC(LowerDecoderMade) made;
 } LowerDecodeCopy;
-SpvId lower_tensor_copy_decoder(LowerDecodeCopy *c, SpvId function); /* 0 after reporting */
+SpvId lower_tensor_copy_decoder(LowerDecodeCopy *c, SpvId function,
+                                uint64_t given); /* 0 after reporting */
 SpvFunction *lower_tensor_function(const Lower *l, SpvId id);
 
 #endif

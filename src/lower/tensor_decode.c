@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * tensor_decode: calls of decode functions. They take a physical pointer to a block, which a buffer
- * that is bound has none of. So the buffer is declared once more, as an array of blocks, and the
- * function is copied for it: the copy takes the block's number. Where the tensor is behind a
- * physical pointer itself, the function is called as it is.
+ * that is bound has none of. So the function is copied for the buffer: the copy takes the block's
+ * place in it. Where the tensor is behind a physical pointer itself, the function is called as it
+ * is.
  */
 #include "lower/tensor.h"
 
 typedef struct Decoder {
-    const SpvType *pointer, *block, *coordinates; /* its parameters' types */
-    uint32_t stride;                              /* bytes from one block to the next */
+    const SpvType *pointer, *coordinates; /* its parameters' types */
+    uint32_t stride;                      /* bytes from one block to the next */
 } Decoder;
 
 static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
@@ -20,16 +20,16 @@ static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
     for (const SpvInst *p = f ? f->head.first : NULL; p; p = p->next)
         if (p->op == SpvOpFunctionParameter && n++ < 3)
             t[n - 1] = spv_type(l->m, p->type);
-    bool fits = n == 3 && t[0]->kind == SPV_POINTER && t[0]->element && t[0]->element->size &&
+    bool fits = n == 3 && t[0]->kind == SPV_POINTER && t[0]->element &&
                 t[1]->kind == SPV_ARRAY && t[2] == t[1];
     if (!fits)
         return lower_refuse(l, a->inst, "its decode function takes no pointer and two coordinates");
-    *d = (Decoder){ t[0], t[0]->element, t[1], 0 };
-    d->stride = (uint32_t)align_up(d->block->size, d->block->align);
+    const SpvType *block = t[0]->element;
+    *d = (Decoder){ t[0], t[1], (uint32_t)align_up(block->size, block->align) };
     return true;
 }
 
-/* ---- the buffer as blocks -------------------------------------------------------------------- */
+/* ---- the buffer as numbers ------------------------------------------------------------------- */
 
 static void decorate(Lower *l, SpvId id, uint32_t decoration, uint32_t value, uint32_t n)
 {
@@ -37,43 +37,19 @@ static void decorate(Lower *l, SpvId id, uint32_t decoration, uint32_t value, ui
     spv_append_global(l->m, spv_make(l->m, SpvOpDecorate, 0, 0, words, 2 + n));
 }
 
-static void decorate_member(Lower *l, SpvId id, uint32_t member, const uint32_t *rest, uint32_t n)
-{
-    uint32_t words[8] = { id, member };
-    memcpy(words + 2, rest, MIN(n, 6) * sizeof *rest);
-    spv_append_global(l->m, spv_make(l->m, SpvOpMemberDecorate, 0, 0, words, 2 + MIN(n, 6)));
-}
-
-/* The structure without its decoration as an interface, which must not be part of another's. */
-static SpvId plain_block(Lower *l, const SpvType *block)
-{
-    const SpvInst *t = spv_def(l->m, block->id);
-    if (block->kind != SPV_STRUCT || !spv_has_decoration(l->m, block->id, -1, SpvDecorationBlock))
-        return block->id;
-    SpvInst *copy = spv_make(l->m, SpvOpTypeStruct, 0, spv_new_id(l->m),
-                             t->words + t->first_operand, spv_n_operands(t));
-    spv_append_global(l->m, copy);
-    for (const SpvInst *i = l->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpMemberDecorate && spv_operand(i, 0) == block->id)
-            decorate_member(l, copy->id, spv_operand(i, 1), i->words + i->first_operand + 2,
-                            spv_n_operands(i) - 2);
-    return copy->id;
-}
-
-static SpvId declare_again(Lower *l, SpvId variable, const Decoder *d)
+static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
 {
     static const uint32_t kept[] = { SpvDecorationDescriptorSet, SpvDecorationBinding };
-    static const uint32_t start[] = { SpvDecorationOffset, 0 };
     uint32_t storage = spv_operand(spv_def(l->m, variable), 0), n;
-    SpvId block = plain_block(l, d->block);
-    SpvInst *array = spv_make(l->m, SpvOpTypeRuntimeArray, 0, spv_new_id(l->m), &block, 1);
+    SpvInst *array = spv_make(l->m, SpvOpTypeRuntimeArray, 0, spv_new_id(l->m), &number->id, 1);
     spv_append_global(l->m, array);
     SpvInst *all = spv_make(l->m, SpvOpTypeStruct, 0, spv_new_id(l->m), &array->id, 1);
     spv_append_global(l->m, all);
     SpvId again = place_variable(l, storage, all->id);
-    decorate(l, array->id, SpvDecorationArrayStride, d->stride, 1);
+    uint32_t start[] = { all->id, 0, SpvDecorationOffset, 0 };
+    decorate(l, array->id, SpvDecorationArrayStride, number->bits / 8, 1);
     decorate(l, all->id, SpvDecorationBlock, 0, 0);
-    decorate_member(l, all->id, 0, start, 2);
+    spv_append_global(l->m, spv_make(l->m, SpvOpMemberDecorate, 0, 0, start, 4));
     for (uint32_t k = 0; k < COUNT_OF(kept); k++) {
         const uint32_t *value = spv_decoration(l->m, variable, -1, kept[k], &n);
         decorate(l, again, kept[k], value ? *value : 0, 1);
@@ -85,47 +61,55 @@ static SpvId declare_again(Lower *l, SpvId variable, const Decoder *d)
     return again;
 }
 
+SpvId lower_tensor_view(Lower *l, SpvId variable, const SpvType *number)
+{
+    for (uint32_t k = 0; k < l->views.len; k++)
+        if (l->views.data[k].variable == variable && l->views.data[k].number == number->id)
+            return l->views.data[k].view;
+    SpvId view = declare_again(l, variable, number);
+    vec_push(l->scratch, &l->views, (LowerView){ variable, number->id, view });
+    return view;
+}
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* The block that the pointer leads to, counted from the buffer's start; the variable. */
-static SpvId first_block(Lower *l, LowerTensorAccess *a, const Decoder *d, SpvId *number)
+SpvId lower_tensor_bytes(Lower *l, SpvInst *chain, const SpvType *t)
 {
-    const SpvInst *chain = spv_def(l->m, spv_operand(a->inst, 0));
+    SpvId bytes = build_const(l, 0);
+    for (uint32_t k = 1; t && k < spv_n_operands(chain); k++) {
+        SpvId index = spv_operand(chain, k);
+        uint64_t x;
+        if (t->kind == SPV_STRUCT) {
+            if (!spv_constant(l->m, index, &x) || x >= t->count || !t->offsets)
+                return 0;
+            bytes = build_add(l, chain, bytes, build_const(l, t->offsets[x]));
+            t = t->members[x];
+            continue;
+        }
+        if (t->kind != SPV_ARRAY && t->kind != SPV_RUNTIME_ARRAY && t->kind != SPV_VECTOR)
+            return 0;
+        uint32_t stride = t->array_stride ? t->array_stride : (uint32_t)t->element->size;
+        index = build_mul(l, chain, build_to_u32(l, chain, index), build_const(l, stride));
+        bytes = build_add(l, chain, bytes, index);
+        t = t->element;
+    }
+    return t ? bytes : 0;
+}
+
+/* The variable of the buffer, and the bytes from its beginning to where the pointer leads. */
+static SpvId first_byte(Lower *l, LowerTensorAccess *a, SpvId *bytes)
+{
+    SpvInst *chain = spv_def(l->m, spv_operand(a->inst, 0));
     const SpvInst *v =
         chain && (chain->op == SpvOpAccessChain || chain->op == SpvOpInBoundsAccessChain)
             ? spv_def(l->m, spv_operand(chain, 0))
             : NULL;
     const SpvType *t = v && v->op == SpvOpVariable ? spv_type(l->m, v->type)->element : NULL;
-    uint64_t bytes = 0, x;
-    *number = build_const(l, 0);
-    if (!t || t->kind != SPV_STRUCT)
-        return 0;
-    for (uint32_t k = 1; t && k < spv_n_operands(chain); k++) {
-        bool known = spv_constant(l->m, spv_operand(chain, k), &x);
-        if (t->kind == SPV_STRUCT) {
-            if (!known || x >= t->count || !t->offsets)
-                return 0;
-            bytes += t->offsets[x];
-            t = t->members[x];
-            continue;
-        }
-        uint32_t stride = t->array_stride ? t->array_stride : (uint32_t)t->element->size;
-        t = t->element;
-        if (known) {
-            bytes += x * stride;
-        } else {
-            SpvId index = build_to_u32(l, a->inst, spv_operand(chain, k));
-            if (stride % d->stride)
-                return 0;
-            index = build_mul(l, a->inst, index, build_const(l, stride / d->stride));
-            *number = build_add(l, a->inst, *number, index);
-        }
-    }
-    *number = build_add(l, a->inst, *number, build_const(l, (uint32_t)(bytes / d->stride)));
-    return bytes % d->stride ? 0 : v->id;
+    *bytes = t && t->kind == SPV_STRUCT ? lower_tensor_bytes(l, chain, t) : 0;
+    return *bytes ? v->id : 0;
 }
 
-static bool copy_for(Lower *l, LowerTensorAccess *a, const Decoder *d, SpvId variable)
+static bool copy_for(Lower *l, LowerTensorAccess *a, SpvId variable)
 {
     for (uint32_t k = 0; k < l->decoders.len; k++) {
         const LowerDecoderCopy *c = &l->decoders.data[k];
@@ -134,10 +118,8 @@ static bool copy_for(Lower *l, LowerTensorAccess *a, const Decoder *d, SpvId var
             return true;
         }
     }
-    LowerDecodeCopy c = { .l = l,
-                          .buffer = declare_again(l, variable, d),
-                          .pointer = d->pointer->id };
-    SpvId copy = lower_tensor_copy_decoder(&c, a->decode);
+    LowerDecodeCopy c = { .l = l, .variable = variable };
+    SpvId copy = lower_tensor_copy_decoder(&c, a->decode, 1);
     vec_push(l->scratch, &l->decoders, (LowerDecoderCopy){ a->decode, variable, copy });
     a->decode = copy;
     return copy;
@@ -150,27 +132,26 @@ bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a)
     if (!read_decoder(l, a, &d))
         return false;
     a->coordinates = d.coordinates->id;
+    a->block_size = d.stride;
     if (from->storage == SpvStorageClassPhysicalStorageBuffer) {
         SpvId u64 = spv_int_type(l->m, 64, false);
         a->block_pointer = d.pointer->id;
-        a->block_size = d.stride;
         lower_uses(l, spv_type(l->m, u64));
         a->first = BUILD(l, a->inst, SpvOpConvertPtrToU, u64, spv_operand(a->inst, 0));
         return true;
     }
-    SpvId variable = first_block(l, a, &d, &a->first);
+    SpvId variable = first_byte(l, a, &a->first);
     if (!variable)
-        return lower_refuse(l, a->inst,
-                            "its blocks do not begin at a multiple of their size in a "
-                            "buffer that it names");
-    return copy_for(l, a, &d, variable);
+        return lower_refuse(l, a->inst, "its blocks are in no buffer that it names");
+    return copy_for(l, a, variable);
 }
 
 /* What the function's first parameter is for a block. */
 static SpvId block_of(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId number)
 {
     if (!a->block_pointer)
-        return build_add(l, at, a->first, number);
+        return build_add(l, at, a->first,
+                         build_mul(l, at, number, build_const(l, a->block_size)));
     SpvId u64 = spv_int_type(l->m, 64, false);
     SpvId wide = BUILD(l, at, SpvOpUConvert, u64, number);
     SpvId bytes = BUILD(l, at, SpvOpIMul, u64, wide, spv_int_constant(l->m, u64, a->block_size));
