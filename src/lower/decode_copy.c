@@ -8,8 +8,8 @@
  */
 #include "lower/tensor.h"
 
-/* What an id of the copy was: an address, a variable that holds one. */
-enum { PLAIN, ADDRESS, HOLDER };
+/* What an id of the copy was: an address, the same as an integer, a variable that holds one. */
+enum { PLAIN, ADDRESS, INTEGER, HOLDER };
 
 typedef struct Copy {
     LowerDecodeCopy *of;
@@ -97,14 +97,27 @@ static bool holds(const Copy *c, SpvId variable, uint32_t steps)
 
 static bool leads(const Copy *c, SpvId id, uint32_t steps)
 {
-    const SpvInst *i = spv_def(c->m, id);
-    if (!i || !steps || kind_of_type(c, i->type) != ADDRESS)
+    const SpvInst *i = steps ? spv_def(c->m, id) : NULL;
+    switch (i ? i->op : SpvOpNop) {
+    case SpvOpFunctionParameter:
+        return kind_of_type(c, i->type) == ADDRESS && is_given(c, id);
+    case SpvOpLoad:
+        return kind_of_type(c, i->type) == ADDRESS && holds(c, spv_operand(i, 0), steps - 1);
+    case SpvOpIAdd:
+    case SpvOpISub:
+        if (leads(c, spv_operand(i, 1), steps - 1))
+            return true;
+        /* fall through */
+    case SpvOpAccessChain:
+    case SpvOpInBoundsAccessChain:
+    case SpvOpBitcast:
+    case SpvOpCopyObject:
+    case SpvOpConvertPtrToU:
+    case SpvOpConvertUToPtr:
+        return leads(c, spv_operand(i, 0), steps - 1);
+    default:
         return false;
-    if (i->op == SpvOpLoad)
-        return holds(c, spv_operand(i, 0), steps - 1);
-    if (i->op == SpvOpFunctionParameter)
-        return is_given(c, id);
-    return spv_n_operands(i) && leads(c, spv_operand(i, 0), steps - 1);
+    }
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -194,8 +207,12 @@ static bool load(Copy *c, SpvInst *i)
 static bool call(Copy *c, SpvInst *i)
 {
     uint64_t given = 0;
-    for (uint32_t k = 1; k < spv_n_operands(i) && k <= 64; k++)
+    for (uint32_t k = 1; k < spv_n_operands(i) && k <= 64; k++) {
+        if (kind_of(c, spv_operand(i, k)) == INTEGER)
+            return lower_refuse(c->l, i, "a decode function hands the address of its block on as a "
+                                         "number");
         given |= (uint64_t)(kind_of(c, spv_operand(i, k)) != PLAIN) << (k - 1);
+    }
     SpvId callee = lower_tensor_copy_decoder(c->of, spv_operand(i, 0), given);
     i->words[i->first_operand] = callee;
     return callee;
@@ -210,30 +227,43 @@ static bool uses_any(const Copy *c, const SpvInst *i)
     return false;
 }
 
+/* An address that stays one, or becomes an integer and after additions an address again: bytes
+ * wrap as addresses do. */
+static bool carry(Copy *c, SpvInst *i, uint32_t kind)
+{
+    SpvId from = spv_operand(i, 0);
+    const SpvType *t = spv_type(c->m, i->type);
+    bool same = i->op == SpvOpCopyObject || (i->op == SpvOpBitcast && is_address(t));
+    bool sum = i->op == SpvOpIAdd || (i->op == SpvOpISub && kind == INTEGER);
+    if (kind == ADDRESS && same)
+        edit_become(c->m, i, SpvOpCopyObject, &from, 1);
+    else if (kind == ADDRESS && i->op == SpvOpConvertPtrToU && t->bits == 64)
+        edit_become(c->m, i, SpvOpUConvert, &from, 1);
+    else if (kind == INTEGER && i->op == SpvOpConvertUToPtr)
+        edit_become(c->m, i, SpvOpUConvert, &from, 1);
+    else if (!(kind == HOLDER && i->op == SpvOpLoad) && !sum)
+        return false;
+    if (sum || !is_address(t))
+        be(c, i, INTEGER, i->type);
+    else
+        be(c, i, ADDRESS, build_u32(c->l));
+    return true;
+}
+
 static bool turn(Copy *c, SpvInst *i)
 {
     if (!uses_any(c, i))
         return true;
     uint32_t kind = kind_of(c, spv_operand(i, 0));
     bool value = i->op == SpvOpStore && kind_of(c, spv_operand(i, 1)) == ADDRESS;
-    bool same = i->op == SpvOpCopyObject ||
-                (i->op == SpvOpBitcast && is_address(spv_type(c->m, i->type)));
     if ((i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) && kind == ADDRESS)
         return chain(c, i);
     if (i->op == SpvOpFunctionCall)
         return call(c, i);
     if (i->op == SpvOpLoad && kind == ADDRESS)
         return load(c, i);
-    if ((i->op == SpvOpLoad && kind == HOLDER) || (same && kind == ADDRESS)) {
-        SpvId from = spv_operand(i, 0);
-        if (same)
-            edit_become(c->m, i, SpvOpCopyObject, &from, 1);
-        be(c, i, ADDRESS, build_u32(c->l));
-        return true;
-    }
-    if (value && kind == HOLDER)
-        return true;
-    return lower_refuse(c->l, i, "a decode function needs the address of its block");
+    return carry(c, i, kind) || (value && kind == HOLDER) ||
+           lower_refuse(c->l, i, "a decode function needs the address of its block");
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Decode functions on a target without tensors: the invocations of the workgroup, or of each
 // subgroup, decode runs of blocks into workgroup memory, wherefrom matrices are loaded. Runs that
-// the tensor ends in, or that do not begin with a block's (START), go element by element.
-// RUN: for d in "" -DTURNED=1 -DSTART=7 -DSCOPE=gl_ScopeSubgroup; do \
-// RUN:   ARRAYS="--bind 0=list:u32:40,88 --bind 1=iota:u8[40,3,34] --bind 3=randn:f16[64,64]@1 \
+// the tensor ends in, or that do not begin with a block's (START), go element by element. Blocks need
+// not begin at a multiple of their size (FROM); functions take them for other structures and add to
+// their addresses (WORDS), or leave them alone and read the buffer (BOUND).
+// RUN: for d in "" -DTURNED=1 -DSTART=7 -DSCOPE=gl_ScopeSubgroup -DFROM=16 -DWORDS=1 -DBOUND=1; do \
+// RUN:   ARRAYS="--bind 0=list:u32:40,88 --bind 1=iota:u8[41,3,34] --bind 3=randn:f16[64,64]@1 \
 // RUN:       --bind 2=zeros:f32[48,64] --groups 1"; CLOSE="--compare 2=%t.npy --tolerance 1e-5"; \
 // RUN:   %heddle run %s $d $ARRAYS --out 2=%t.npy || exit 1; \
 // RUN:   %heddle run %s $d $ARRAYS $CLOSE --check --device reference || exit 1; \
@@ -25,6 +27,9 @@
 #ifndef SCOPE
 #define SCOPE gl_ScopeWorkgroup
 #endif
+#ifndef FROM
+#define FROM 0
+#endif
 #ifndef START
 #define START 0
 #endif
@@ -40,9 +45,40 @@ layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Blo
     int8_t q[32];
 };
 
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Words {
+    uint16_t head;
+    u16vec2 q[];
+};
+
+layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Bytes {
+    uint8_t all[];
+};
+
+#if defined(BOUND)
+int number(const in Bytes x, const in uint block[2], uint at)
+{
+    return int(int8_t(blocks[(block[0] * 3 + block[1]) * 34 + 2 + at]));
+}
+#elif defined(WORDS)
+int number(const in Block x, const in uint block[2], uint at)
+{
+    Words w = Words(x);
+    if (at >= 16)
+        w = Words(uint64_t(x) + 16ul);
+    u16vec2 two = w.q[at % 16 / 4];
+    return int(int8_t(two[at / 2 % 2] >> at % 2 * 8));
+}
+#endif
+
+#if defined(BOUND)
+#define Block Bytes
+#elif !defined(WORDS)
+#define number(x, block, at) int(x.q[at])
+#endif
+
 float16_t decode(const in Block x, const in uint block[2], const in uint in_block[2])
 {
-    return float16_t(int(x.q[in_block[1]]) + int(block[0] * 3 + block[1])) / 64.0hf;
+    return float16_t(number(x, block, in_block[1]) + int(block[0] * 3 + block[1])) / 64.0hf;
 }
 
 #define MATRIX(type, rows, columns, use) coopmat<type, SCOPE, rows, columns, gl_MatrixUse##use>
@@ -51,6 +87,7 @@ void main()
 {
     if (SCOPE == gl_ScopeSubgroup && gl_SubgroupID != 0)
         return;
+    uint from = (rows - 39) * FROM;
     tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV> t =
         createTensorLayoutNV(2, gl_CooperativeMatrixClampModeConstantNV);
     t = setTensorLayoutBlockSizeNV(t, 1, 32);
@@ -61,7 +98,7 @@ void main()
     MATRIX(float16_t, 48, 64, A) other;
     MATRIX(float16_t, 64, 64, B) x;
     coopMatLoad(other, b, 0, 64, gl_CooperativeMatrixLayoutRowMajor);
-    coopMatLoadTensorNV(x, blocks, 0, t, createTensorViewNV(2, false, 1, 0), decode);
+    coopMatLoadTensorNV(x, blocks, from, t, createTensorViewNV(2, false, 1, 0), decode);
     MATRIX(float, 48, 64, Accumulator) sum =
         coopMatMulAdd(other, x, MATRIX(float, 48, 64, Accumulator)(0.0));
 #else
@@ -69,7 +106,7 @@ void main()
     MATRIX(float16_t, 64, 64, B) other;
     MATRIX(float16_t, 48, 64, A) x;
     coopMatLoad(other, b, 0, 64, gl_CooperativeMatrixLayoutRowMajor);
-    coopMatLoadTensorNV(x, blocks, 0, t, decode);
+    coopMatLoadTensorNV(x, blocks, from, t, decode);
     MATRIX(float, 48, 64, Accumulator) sum =
         coopMatMulAdd(x, other, MATRIX(float, 48, 64, Accumulator)(0.0));
 #endif
