@@ -68,7 +68,7 @@ static uint32_t kind_of_type(const Copy *c, SpvId type)
     return is_address(t) ? ADDRESS : holds && is_address(t->element) ? HOLDER : PLAIN;
 }
 
-/* ---- which of the original's values lead into the buffer -------------------------------------- */
+/* ---- what leads into the buffer --------------------------------------------------------------- */
 
 enum { MOST_STEPS = 64 }; /* of addresses handed on */
 
@@ -99,8 +99,7 @@ static bool leads(const Copy *c, SpvId id, uint32_t steps)
 {
     const SpvInst *i = steps ? spv_def(c->m, id) : NULL;
     switch (i ? i->op : SpvOpNop) {
-    case SpvOpFunctionParameter:
-        return kind_of_type(c, i->type) == ADDRESS && is_given(c, id);
+    case SpvOpFunctionParameter: return kind_of_type(c, i->type) == ADDRESS && is_given(c, id);
     case SpvOpLoad:
         return kind_of_type(c, i->type) == ADDRESS && holds(c, spv_operand(i, 0), steps - 1);
     case SpvOpIAdd:
@@ -113,10 +112,8 @@ static bool leads(const Copy *c, SpvId id, uint32_t steps)
     case SpvOpBitcast:
     case SpvOpCopyObject:
     case SpvOpConvertPtrToU:
-    case SpvOpConvertUToPtr:
-        return leads(c, spv_operand(i, 0), steps - 1);
-    default:
-        return false;
+    case SpvOpConvertUToPtr: return leads(c, spv_operand(i, 0), steps - 1);
+    default: return false;
     }
 }
 
@@ -147,8 +144,9 @@ static bool chain(Copy *c, SpvInst *i)
     const SpvType *pointer = original_type(c, spv_operand(i, 0));
     SpvId at = lower_tensor_bytes(c->l, i, pointer ? pointer->element : NULL);
     if (!at)
-        return lower_refuse(c->l, i, "a decode function reads a part of its block that has no "
-                                     "place in memory");
+        return lower_refuse(c->l, i,
+                            "a decode function reads a part of its block that has no "
+                            "place in memory");
     at = build_add(c->l, i, spv_operand(i, 0), at);
     edit_become(c->m, i, SpvOpCopyObject, &at, 1);
     be(c, i, ADDRESS, build_u32(c->l));
@@ -195,7 +193,7 @@ static SpvId read(Copy *c, SpvInst *load, const SpvType *t, SpvId at)
     return build(c->l, load, SpvOpCompositeConstruct, t->id, parts, t->count);
 }
 
-static bool load(Copy *c, SpvInst *i)
+static bool read_part(Copy *c, SpvInst *i)
 {
     SpvId value = read(c, i, spv_type(c->m, i->type), spv_operand(i, 0));
     if (!value)
@@ -209,8 +207,9 @@ static bool call(Copy *c, SpvInst *i)
     uint64_t given = 0;
     for (uint32_t k = 1; k < spv_n_operands(i) && k <= 64; k++) {
         if (kind_of(c, spv_operand(i, k)) == INTEGER)
-            return lower_refuse(c->l, i, "a decode function hands the address of its block on as a "
-                                         "number");
+            return lower_refuse(c->l, i,
+                                "a decode function hands the address of its block on as a "
+                                "number");
         given |= (uint64_t)(kind_of(c, spv_operand(i, k)) != PLAIN) << (k - 1);
     }
     SpvId callee = lower_tensor_copy_decoder(c->of, spv_operand(i, 0), given);
@@ -261,7 +260,7 @@ static bool turn(Copy *c, SpvInst *i)
     if (i->op == SpvOpFunctionCall)
         return call(c, i);
     if (i->op == SpvOpLoad && kind == ADDRESS)
-        return load(c, i);
+        return read_part(c, i);
     return carry(c, i, kind) || (value && kind == HOLDER) ||
            lower_refuse(c->l, i, "a decode function needs the address of its block");
 }

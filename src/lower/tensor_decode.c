@@ -20,8 +20,8 @@ static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
     for (const SpvInst *p = f ? f->head.first : NULL; p; p = p->next)
         if (p->op == SpvOpFunctionParameter && n++ < 3)
             t[n - 1] = spv_type(l->m, p->type);
-    bool fits = n == 3 && t[0]->kind == SPV_POINTER && t[0]->element &&
-                t[1]->kind == SPV_ARRAY && t[2] == t[1];
+    bool fits = n == 3 && t[0]->kind == SPV_POINTER && t[0]->element && t[1]->kind == SPV_ARRAY &&
+                t[2] == t[1];
     if (!fits)
         return lower_refuse(l, a->inst, "its decode function takes no pointer and two coordinates");
     const SpvType *block = t[0]->element;
@@ -150,8 +150,7 @@ bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a)
 static SpvId block_of(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvId number)
 {
     if (!a->block_pointer)
-        return build_add(l, at, a->first,
-                         build_mul(l, at, number, build_const(l, a->block_size)));
+        return build_add(l, at, a->first, build_mul(l, at, number, build_const(l, a->block_size)));
     SpvId u64 = spv_int_type(l->m, 64, false);
     SpvId wide = BUILD(l, at, SpvOpUConvert, u64, number);
     SpvId bytes = BUILD(l, at, SpvOpIMul, u64, wide, spv_int_constant(l->m, u64, a->block_size));
