@@ -68,7 +68,7 @@ static uint32_t kind_of_type(const Copy *c, SpvId type)
     return is_address(t) ? ADDRESS : holds && is_address(t->element) ? HOLDER : PLAIN;
 }
 
-/* ---- what leads into the buffer --------------------------------------------------------------- */
+/* ---- what leads into the buffer -------------------------------------------------------------- */
 
 enum { MOST_STEPS = 64 }; /* of addresses handed on */
 
