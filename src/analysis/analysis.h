@@ -135,6 +135,7 @@ typedef struct PolynomialReader {
 /* Of a value of that width, modulo two to the power of it. */
 Polynomial polynomial_read(PolynomialReader *d, SpvId id);
 void polynomial_add(const PolynomialReader *d, Polynomial *to, const Polynomial *x, uint64_t times);
+bool polynomial_equal(const PolynomialReader *d, const Polynomial *x, const Polynomial *y);
 bool polynomial_number(const Polynomial *p, uint64_t *value); /* whether it is one */
 
 /* ---- distance.c ------------------------------------------------------------------------------ */

@@ -56,6 +56,13 @@ static bool multiply_terms(const PolynomialTerm *x, const PolynomialTerm *y, Pol
     return i < 0 && j < 0;
 }
 
+bool polynomial_equal(const PolynomialReader *d, const Polynomial *x, const Polynomial *y)
+{
+    Polynomial rest = *x;
+    polynomial_add(d, &rest, y, UINT64_MAX);
+    return !rest.too_large && !rest.n;
+}
+
 bool polynomial_number(const Polynomial *p, uint64_t *value)
 {
     static const PolynomialTerm one = { .times = 1 };

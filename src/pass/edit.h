@@ -139,6 +139,52 @@ void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
+/* ---- copies.c: what workgroup memory is copied from ------------------------------------------ */
+
+/* A store to workgroup memory, and the loop that does nothing but copy, if it is in one: it goes on
+ * while `condition` is `stays`. */
+typedef struct PassCopy {
+    SpvInst *store;
+    const CfgLoop *loop;
+    const SpvInst *counter, *condition;
+    SpvId start, next;
+    bool stays;
+} PassCopy;
+
+/* A variable of workgroup memory that is only copied to, and that only matrices are loaded from. */
+typedef struct PassTile {
+    SpvInst *variable;
+    const SpvType *unit; /* a scalar or vector, which indices count */
+    uint32_t units;
+    VEC(PassCopy) copies;
+    VEC(SpvInst *) loads;
+    const SpvInst *source; /* the chain into the buffer of the first store; others end elsewhere */
+    Polynomial *from;      /* by unit: the last index of that chain; `known` of them */
+    uint8_t *known;
+} PassTile;
+
+typedef struct PassCopies {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    uint8_t *same; /* by id, n_same of them: the same for all invocations of the workgroup */
+    uint32_t n_same;
+    uint8_t *mine;                    /* by id: the tile's variable, or a chain into it */
+    uint32_t invocations, invocation; /* of a workgroup; the one that is looked at */
+    const SpvInst *counter;           /* of the loop that an iteration is done of; NULL: none */
+    uint64_t count;
+    PolynomialReader reader; /* its width is that of what was read last */
+    PassIdWords ids;
+} PassCopies;
+
+/* False: what a workgroup consists of is not known. */
+bool copies_open(PassCopies *s, PassContext *c, const Cfg *g);
+bool copies_read(PassCopies *s, SpvInst *variable, PassTile *t);
+/* An integer, and the unit that a chain into the tile selects, for s->invocation. */
+bool copies_index(PassCopies *s, SpvId id, Polynomial *p);
+bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit);
+bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b); /* a comes first */
+
 /* ---- values.c, dead.c: parts of simplify ----------------------------------------------------- */
 
 /* Folds, forwards and merges equal values. True when anything changed. */

@@ -4,19 +4,19 @@
 // from, where that can be said by a place and a stride.
 //
 // Row by row, transposed on the way, by vectors, by the components of LocalInvocationID, by signed
-// numbers:
-// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN; do \
+// numbers, in loops that are not unrolled:
+// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=GONE || exit 1; done
 // RUN: %heddle compile %s -D TURNED --emit passes | %filecheck %s --check-prefix=TURNED
 // RUN: %heddle compile %s -D PLAIN --emit passes | %filecheck %s --check-prefix=PLAIN
 //
-// Not where copies are made in a loop that is not unrolled, edges are tested, a part of the tile is
-// not copied, the buffer is written to, the tile is read by invocations too, the copies are not
-// awaited, values are changed, or the tile is one of two:
-// RUN: for K in LOOPED GUARDED PARTLY WRITTEN READ_TOO EARLY CHANGED TWO; do \
+// Not where memory is coherent, edges are tested, a part of the tile is not copied, the buffer is
+// written to, the tile is read by invocations too, the copies are not awaited, values are changed,
+// or the tile is one of two:
+// RUN: for K in COHERENT GUARDED PARTLY WRITTEN READ_TOO EARLY CHANGED TWO; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STAYS || exit 1; done
 //
-// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED GUARDED PARTLY WRITTEN READ_TOO \
+// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED GUARDED PARTLY WRITTEN READ_TOO \
 // RUN:   CHANGED TWO; do for I in host x86-64-v3; do \
 // RUN:   %heddle run %s -D $K --isa $I --bind 0=randn:f16[8192]@1 --bind 1=randn:f16[8192]@2 \
 // RUN:     --bind 2=zeros:f32[8192] --push list:u32:64,64,128 --groups 2,2 --out 2=%t.npy && \
@@ -59,6 +59,12 @@ layout(local_size_x = 128) in;
 #define NUMBER uint
 #endif
 
+#ifdef STRIDED
+#define OWN 0
+#else
+#define OWN NUMBER(ME)
+#endif
+
 #ifdef VECTORS
 #define UNIT f16vec4
 #define EACH 4
@@ -66,7 +72,9 @@ layout(local_size_x = 128) in;
 #define UNIT float16_t
 #define EACH 1
 #endif
-#ifdef WRITTEN
+#ifdef COHERENT
+layout(binding = 0) coherent readonly buffer A { UNIT a[]; };
+#elif defined WRITTEN
 layout(binding = 0) buffer A { UNIT a[]; };
 #else
 layout(binding = 0) readonly buffer A { UNIT a[]; };
@@ -110,12 +118,14 @@ void main()
 #endif
 #ifdef LOOPED
         for (NUMBER e = 0; e < T * T; e += 128) {
+#elif defined STRIDED
+        for (NUMBER e = NUMBER(ME); e < T * T; e += 128) {
 #elif defined PARTLY
         [[unroll]] for (NUMBER e = 0; e < T * T - 128; e += 128) {
 #else
         [[unroll]] for (NUMBER e = 0; e < T * T / EACH; e += 128) {
 #endif
-            NUMBER i = (e + NUMBER(ME)) * EACH, r = i / T, s = i % T;
+            NUMBER i = (e + OWN) * EACH, r = i / T, s = i % T;
             UNIT x = a[(row + r) * NUMBER(lda / EACH) + k / EACH + s / EACH];
 #ifdef GUARDED
             x = row + r < 60 ? x : UNIT(0);

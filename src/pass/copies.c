@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * copies: what a variable of workgroup memory holds that all invocations of a workgroup together
+ * copy parts of a buffer to. It is found by doing what they do, loops of copies included: the size
+ * of the workgroup is known, and so, for each invocation and store, is the element that is written.
+ * Where it was read is a polynomial of values that are the same for all invocations.
+ *
+ * The module may be assumed to have no data races. So a load that the copies dominate, with a
+ * barrier between, sees what they wrote last, and nobody writes to the part of the buffer meanwhile
+ * that they read. A buffer that is written in the kernel is left alone, and so is every load that a
+ * write to another one, which might be the same memory, leads to.
+ */
+#include "pass/edit.h"
+
+enum {
+    MOST_UNITS = 1 << 16,  /* of a variable */
+    MOST_COPIED = 1 << 17, /* stores by all invocations */
+    MOST_INVOCATIONS = 2048,
+    MOST_DEEP = 64,
+    MOST_ITERATIONS = 1 << 10,
+};
+
+static bool is_chain(const SpvInst *i)
+{
+    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
+}
+
+static uint32_t last_operand(const SpvInst *i) { return spv_n_operands(i) - 1; }
+
+/* ---- what is done with the variable ---------------------------------------------------------- */
+
+/* The memory operands of an access that begin at operand n say nothing that matters. */
+static bool is_plain(const SpvInst *i, uint32_t n)
+{
+    return spv_n_operands(i) <= n || !(spv_operand(i, n) & SpvMemoryAccessVolatileMask);
+}
+
+static bool takes(PassCopies *s, PassTile *t, SpvInst *i)
+{
+    SpvId first = spv_n_operands(i) ? spv_operand(i, 0) : 0;
+    uint32_t uses = 0;
+    edit_ids(i, &s->ids);
+    for (uint32_t k = 0; k < s->ids.n; k++)
+        uses += s->mine[i->words[s->ids.at[k]]];
+    if (!uses)
+        return true;
+    if (uses > 1 || !s->mine[first])
+        return false;
+    if (is_chain(i) && first == t->variable->id) {
+        s->mine[i->id] = 1;
+        return true;
+    }
+    if (!is_chain(spv_def(s->m, first)))
+        return false;
+    if (i->op == SpvOpStore && is_plain(i, 2))
+        vec_push(s->c->scratch, &t->copies, (PassCopy){ .store = i });
+    else if (i->op == SpvOpCooperativeMatrixLoadKHR && is_plain(i, 3))
+        vec_push(s->c->scratch, &t->loads, i);
+    else
+        return false;
+    return true;
+}
+
+static bool find_uses(PassCopies *s, PassTile *t)
+{
+    s->mine = NEW_ARRAY(s->c->scratch, uint8_t, s->m->bound);
+    s->mine[t->variable->id] = 1;
+    for (uint32_t p = 0; p + 1 < s->g->n; p++)
+        for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
+            if (!takes(s, t, i))
+                return false;
+    return t->copies.len && t->loads.len;
+}
+
+static bool is_special(const PassCopies *s, SpvId id, int32_t member)
+{
+    return spv_has_decoration(s->m, id, member, SpvDecorationVolatile) ||
+           spv_has_decoration(s->m, id, member, SpvDecorationCoherent) ||
+           spv_has_decoration(s->m, id, member, SpvDecorationAliased);
+}
+
+/* What an index of the variable counts, and how many of them there are. */
+static bool find_units(PassCopies *s, PassTile *t)
+{
+    uint64_t n = 1;
+    const SpvType *unit = spv_type(s->m, t->variable->type)->element;
+    for (; unit->kind == SPV_ARRAY && n <= MOST_UNITS; unit = unit->element)
+        n *= unit->count_known ? unit->count : MOST_UNITS + 1;
+    t->unit = unit;
+    t->units = (uint32_t)n;
+    const SpvType *scalar = unit->kind == SPV_VECTOR ? unit->element : unit;
+    return n <= MOST_UNITS && (scalar->kind == SPV_INT || scalar->kind == SPV_FLOAT) &&
+           !is_special(s, t->variable->id, -1);
+}
+
+/* ---- in which order -------------------------------------------------------------------------- */
+
+static uint32_t position(const PassCopies *s, const SpvInst *i)
+{
+    return s->g->position[i->block->index];
+}
+
+bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b)
+{
+    if (a->block != b->block)
+        return cfg_dominates(s->g, position(s, a), position(s, b));
+    while (a && a != b)
+        a = a->next;
+    return a;
+}
+
+/* Which all invocations of the workgroup come to. */
+static bool is_barrier(const PassCopies *s, const SpvInst *i)
+{
+    uint64_t scope;
+    return i->op == SpvOpControlBarrier && spv_constant(s->m, spv_operand(i, 0), &scope) &&
+           scope == SpvScopeWorkgroup;
+}
+
+/* A barrier that all invocations come to between the copies and the loads. */
+static bool barrier_parts(const PassCopies *s, const PassTile *t, const SpvInst *barrier)
+{
+    if (!is_barrier(s, barrier))
+        return false;
+    for (uint32_t k = 0; k < t->copies.len; k++) {
+        const PassCopy *x = &t->copies.data[k];
+        if (x->loop ? cfg_in_loop(x->loop, s->g, position(s, barrier)) ||
+                          !cfg_dominates(s->g, x->loop->header, position(s, barrier))
+                    : !copies_in_order(s, x->store, barrier))
+            return false;
+    }
+    for (uint32_t k = 0; k < t->loads.len; k++)
+        if (!copies_in_order(s, barrier, t->loads.data[k]))
+            return false;
+    return true;
+}
+
+static bool has_barrier(const PassCopies *s, const PassTile *t)
+{
+    for (uint32_t p = 0; p + 1 < s->g->n; p++)
+        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
+            if (barrier_parts(s, t, i))
+                return true;
+    return false;
+}
+
+/* ---- loops of copies ------------------------------------------------------------------------- */
+
+/* It is left from its header alone, and the store is in every iteration. */
+static bool is_counted(const PassCopies *s, const CfgLoop *loop, uint32_t store)
+{
+    const CfgBlock *header = &s->g->blocks[loop->header];
+    if (loop->latch == UINT32_MAX || header->n_preds != 2 ||
+        header->block->insts.last->op != SpvOpBranchConditional ||
+        !cfg_dominates(s->g, store, loop->latch))
+        return false;
+    for (uint32_t k = 0; k < loop->n_blocks; k++) {
+        const CfgBlock *b = &s->g->blocks[loop->blocks[k]];
+        for (uint32_t j = 0; b != header && j < b->n_succs; j++)
+            if (!cfg_in_loop(loop, s->g, b->succs[j]))
+                return false;
+    }
+    return true;
+}
+
+static bool open_loop(const PassCopies *s, PassCopy *x)
+{
+    const CfgBlock *header = &s->g->blocks[x->loop->header];
+    const SpvInst *branch = header->block->insts.last, *phi = header->block->insts.first->next;
+    uint32_t latch = x->loop->latch, before = header->preds[header->preds[0] == latch];
+    const SpvBlock *then = edit_block(s->m, spv_operand(branch, 1));
+    if (!is_counted(s, x->loop, position(s, x->store)) || phi->op != SpvOpPhi ||
+        phi->next->op == SpvOpPhi)
+        return false;
+    x->counter = phi;
+    x->start = loop_incoming(phi, s->g->blocks[before].block->id);
+    x->next = loop_incoming(phi, s->g->blocks[latch].block->id);
+    x->condition = spv_def(s->m, spv_operand(branch, 0));
+    x->stays = cfg_in_loop(x->loop, s->g, s->g->position[then->index]);
+    return x->condition;
+}
+
+/* A store is done once for each time that the loads are, or in a loop of its own beside them. */
+static bool find_loops(const PassCopies *s, PassTile *t)
+{
+    uint32_t load = position(s, t->loads.data[0]);
+    for (uint32_t k = 0; k < t->copies.len; k++) {
+        PassCopy *x = &t->copies.data[k];
+        const CfgLoop *loop = s->g->blocks[position(s, x->store)].loop;
+        if (!loop || cfg_in_loop(loop, s->g, load))
+            continue;
+        x->loop = loop;
+        if ((loop->parent && !cfg_in_loop(loop->parent, s->g, load)) || !open_loop(s, x))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+/* 0: nothing; the buffer's variable; UINT32_MAX: anything. */
+static SpvId written_by(const PassCopies *s, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    SpvId callees[SPV_MAX_CALLEES];
+    if (spv_callees(s->m, i, callees) || i->op == SpvOpFunctionCall)
+        return UINT32_MAX;
+    if (i->op == SpvOpLoad || i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpArrayLength ||
+        i->op == SpvOpCooperativeMatrixLoadTensorNV || !info ||
+        !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC)))
+        return 0;
+    const SpvInst *root = spv_n_operands(i) ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
+    if (!root || root->op != SpvOpVariable)
+        return UINT32_MAX;
+    uint32_t storage = spv_operand(root, 0);
+    bool own = storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate ||
+               storage == SpvStorageClassWorkgroup;
+    return own ? 0 : root->id;
+}
+
+static bool reaches(const PassCopies *s, uint32_t from, uint32_t to, uint8_t *seen)
+{
+    const CfgBlock *b = &s->g->blocks[from];
+    for (uint32_t k = 0; k < b->n_succs; k++) {
+        if (b->succs[k] == to)
+            return true;
+        if (!seen[b->succs[k]]) {
+            seen[b->succs[k]] = 1;
+            if (reaches(s, b->succs[k], to, seen))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool leads_to(const PassCopies *s, const SpvInst *write, const SpvInst *load)
+{
+    return (write->block == load->block && copies_in_order(s, write, load)) ||
+           reaches(s, position(s, write), position(s, load),
+                   NEW_ARRAY(s->c->scratch, uint8_t, s->g->n));
+}
+
+/* Whether the buffer keeps what the copies have read until the loads. */
+static bool is_kept(const PassCopies *s, const PassTile *t)
+{
+    SpvId buffer = spv_operand(t->source, 0);
+    bool apart = spv_has_decoration(s->m, buffer, -1, SpvDecorationRestrict);
+    for (uint32_t p = 0; p + 1 < s->g->n; p++)
+        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
+            SpvId written = written_by(s, i);
+            if (!written || (apart && written != buffer && written != UINT32_MAX))
+                continue;
+            if (written == buffer)
+                return false;
+            for (uint32_t k = 0; k < t->loads.len; k++)
+                if (leads_to(s, i, t->loads.data[k]))
+                    return false;
+        }
+    return true;
+}
+
+/* ---- values that all invocations share ------------------------------------------------------- */
+
+/* All invocations run an iteration of it as often: in each they come to a barrier. */
+static bool is_joint(const PassCopies *s, const CfgLoop *loop)
+{
+    for (uint32_t k = 0; loop->latch != UINT32_MAX && k < loop->n_blocks; k++) {
+        uint32_t p = loop->blocks[k];
+        if (s->g->blocks[p].loop != loop || !cfg_dominates(s->g, p, loop->latch))
+            continue;
+        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
+            if (is_barrier(s, i))
+                return true;
+    }
+    return false;
+}
+
+static bool is_same(PassCopies *s, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(s->m, id);
+    if (id >= s->n_same || s->same[id] || !i || !i->block || depth > MOST_DEEP)
+        return id < s->n_same && s->same[id];
+    if (i->op == SpvOpPhi) {
+        const CfgBlock *b = &s->g->blocks[position(s, i)];
+        if (!b->loop || s->g->blocks[b->loop->header].block != i->block || !is_joint(s, b->loop))
+            return false;
+        s->same[id] = 1; /* by induction over the iterations */
+        for (uint32_t k = 0; k < spv_n_operands(i); k += 2)
+            if (!is_same(s, spv_operand(i, k), depth + 1)) {
+                s->same[id] = 0;
+                return false;
+            }
+        return true;
+    }
+    if (!spv_is_pure(i))
+        return false;
+    SpvOperand o;
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
+        if (o.is_id && !is_same(s, i->words[o.word], depth + 1))
+            return false;
+    return true;
+}
+
+static bool are_same(PassCopies *s, const Polynomial *p)
+{
+    for (uint32_t k = 0; k < p->n; k++)
+        for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
+            if (p->terms[k].of[j] && !is_same(s, p->terms[k].of[j], 0))
+                return false;
+    return !p->too_large;
+}
+
+/* ---- one invocation after the other ---------------------------------------------------------- */
+
+/* Component k of a built-in, of s->invocation. */
+static bool builtin_value(const PassCopies *s, SpvId variable, uint64_t k, uint64_t *value)
+{
+    const uint32_t *size = s->c->entry.local_size;
+    uint32_t n, W = s->c->options->subgroup_size;
+    const uint32_t *builtin = spv_decoration(s->m, variable, -1, SpvDecorationBuiltIn, &n);
+    switch (builtin && n ? *builtin : UINT32_MAX) {
+    case SpvBuiltInLocalInvocationIndex: *value = s->invocation; return true;
+    case SpvBuiltInSubgroupId: *value = s->invocation / W; return true;
+    case SpvBuiltInSubgroupLocalInvocationId: *value = s->invocation % W; return true;
+    case SpvBuiltInLocalInvocationId:
+        *value = k == 0   ? s->invocation % size[0]
+                 : k == 1 ? s->invocation / size[0] % size[1]
+                          : s->invocation / size[0] / size[1];
+        return k < 3;
+    default: return false;
+    }
+}
+
+static bool value_here(void *user, const SpvInst *i, uint64_t *value)
+{
+    PassCopies *s = user;
+    uint64_t k = 0;
+    if (i == s->counter) {
+        *value = s->count;
+        return true;
+    }
+    if (i->op == SpvOpCompositeExtract && spv_n_operands(i) == 2) {
+        k = spv_operand(i, 1);
+        i = spv_def(s->m, spv_operand(i, 0));
+    }
+    const SpvInst *p = i && i->op == SpvOpLoad ? spv_def(s->m, spv_operand(i, 0)) : NULL;
+    if (is_chain(p) && spv_n_operands(p) == 2) {
+        if (!spv_constant(s->m, spv_operand(p, 1), &k))
+            return false;
+        p = spv_def(s->m, spv_operand(p, 0));
+    }
+    return p && p->op == SpvOpVariable && builtin_value(s, p->id, k, value);
+}
+
+bool copies_index(PassCopies *s, SpvId id, Polynomial *p)
+{
+    const SpvType *t = spv_type_of(s->m, id);
+    if (!t || t->kind != SPV_INT)
+        return false;
+    s->reader.bits = t->bits;
+    *p = polynomial_read(&s->reader, id);
+    return !p->too_large;
+}
+
+/* The unit that a chain into the tile selects. */
+bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit)
+{
+    const SpvType *type = spv_type(s->m, t->variable->type)->element;
+    *unit = 0;
+    for (uint32_t k = 1; k < spv_n_operands(chain); k++, type = type->element) {
+        Polynomial p;
+        uint64_t at;
+        if (type->kind != SPV_ARRAY || !copies_index(s, spv_operand(chain, k), &p) ||
+            !polynomial_number(&p, &at) || at >= type->count)
+            return false;
+        *unit = *unit * type->count + at;
+    }
+    return type == t->unit;
+}
+
+/* ---- the copies ------------------------------------------------------------------------------ */
+
+/* A buffer that is like any other. */
+static bool is_plain_buffer(const PassCopies *s, const SpvInst *variable)
+{
+    const SpvType *t = spv_type(s->m, variable->type)->element;
+    while (t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY))
+        t = t->element;
+    bool plain = spv_operand(variable, 0) == SpvStorageClassStorageBuffer && t &&
+                 !is_special(s, variable->id, -1);
+    for (uint32_t k = 0; plain && t->kind == SPV_STRUCT && k < t->count; k++)
+        plain = !is_special(s, t->id, (int32_t)k);
+    return plain;
+}
+
+/* The chain that a store's value is loaded by: into a buffer, and like that of other stores but for
+ * its last index. NULL: it is none. */
+static const SpvInst *source_of(const PassCopies *s, const PassTile *t, const SpvInst *store)
+{
+    const SpvInst *load = spv_def(s->m, spv_operand(store, 1));
+    uint32_t special = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerVisibleMask;
+    if (!load || load->op != SpvOpLoad || load->type != t->unit->id ||
+        (spv_n_operands(load) > 1 && spv_operand(load, 1) & special))
+        return NULL;
+    const SpvInst *chain = spv_def(s->m, spv_operand(load, 0)), *first = t->source;
+    const SpvInst *root = is_chain(chain) ? spv_def(s->m, spv_operand(chain, 0)) : NULL;
+    if (!root || root->op != SpvOpVariable || !is_plain_buffer(s, root) ||
+        spv_n_operands(chain) < 3 || (first && spv_n_operands(chain) != spv_n_operands(first)))
+        return NULL;
+    uint64_t member;
+    for (uint32_t k = 0; k < last_operand(chain); k++)
+        if ((k && !spv_constant(s->m, spv_operand(chain, k), &member)) ||
+            (first && spv_operand(chain, k) != spv_operand(first, k)))
+            return NULL;
+    const SpvType *index = spv_type_of(s->m, spv_operand(chain, last_operand(chain)));
+    bool alike =
+        !first || index->bits == spv_type_of(s->m, spv_operand(first, last_operand(first)))->bits;
+    return index->kind == SPV_INT && alike ? chain : NULL;
+}
+
+/* What a value is can be computed behind the loop as well. */
+static bool can_leave(const PassCopies *s, const CfgLoop *loop, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(s->m, id);
+    SpvOperand o;
+    if (!i || !i->block || !cfg_in_loop(loop, s->g, position(s, i)))
+        return true;
+    const SpvInst *root = i->op == SpvOpLoad ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
+    uint32_t storage = root && root->op == SpvOpVariable ? spv_operand(root, 0) : UINT32_MAX;
+    bool constant = storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform ||
+                    storage == SpvStorageClassInput;
+    if (depth > MOST_DEEP || (!constant && !is_chain(i) && !spv_is_pure(i)))
+        return false;
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
+        if (o.is_id && !can_leave(s, loop, i->words[o.word], depth + 1))
+            return false;
+    return true;
+}
+
+static bool all_can_leave(const PassCopies *s, const CfgLoop *loop, const Polynomial *p)
+{
+    for (uint32_t k = 0; loop && k < p->n; k++)
+        for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
+            if (!can_leave(s, loop, p->terms[k].of[j], 0))
+                return false;
+    return true;
+}
+
+static bool copy_once(PassCopies *s, PassTile *t, const PassCopy *x)
+{
+    const SpvInst *source = source_of(s, t, x->store);
+    Polynomial from;
+    uint64_t unit;
+    if (!source || !copies_unit(s, t, spv_def(s->m, spv_operand(x->store, 0)), &unit) ||
+        !copies_index(s, spv_operand(source, last_operand(source)), &from) || !are_same(s, &from) ||
+        !all_can_leave(s, x->loop, &from))
+        return false;
+    if (t->known[unit] && !polynomial_equal(&s->reader, &from, &t->from[unit]))
+        return false;
+    t->source = t->source ? t->source : source;
+    t->from[unit] = from;
+    t->known[unit] = 1;
+    return true;
+}
+
+static bool read_number(PassCopies *s, SpvId id, uint64_t *value)
+{
+    Polynomial p;
+    return copies_index(s, id, &p) && polynomial_number(&p, value);
+}
+
+/* A comparison of numbers. */
+static bool read_condition(PassCopies *s, const SpvInst *i, bool *value)
+{
+    uint64_t x, y;
+    if (spv_n_operands(i) != 2 || !read_number(s, spv_operand(i, 0), &x) ||
+        !read_number(s, spv_operand(i, 1), &y))
+        return false;
+    uint64_t sign = UINT64_C(1) << (s->reader.bits - 1);
+    switch (i->op) {
+    case SpvOpSLessThan:
+    case SpvOpSLessThanEqual:
+    case SpvOpSGreaterThan:
+    case SpvOpSGreaterThanEqual: /* as unsigned numbers, when the lowest is 0 */
+        x ^= sign;
+        y ^= sign;
+        break;
+    default: break;
+    }
+    switch (i->op) {
+    case SpvOpSLessThan:
+    case SpvOpULessThan: *value = x < y; return true;
+    case SpvOpSLessThanEqual:
+    case SpvOpULessThanEqual: *value = x <= y; return true;
+    case SpvOpSGreaterThan:
+    case SpvOpUGreaterThan: *value = x > y; return true;
+    case SpvOpSGreaterThanEqual:
+    case SpvOpUGreaterThanEqual: *value = x >= y; return true;
+    case SpvOpINotEqual: *value = x != y; return true;
+    default: return false;
+    }
+}
+
+/* By s->invocation; takes what it does from `left`. */
+static bool copy(PassCopies *s, PassTile *t, const PassCopy *x, uint64_t *left)
+{
+    uint64_t start = 0;
+    bool goes_on = true, good = !x->loop || read_number(s, x->start, &start);
+    s->counter = x->counter;
+    s->count = start;
+    for (uint32_t n = 0; good; n++) {
+        good = !x->loop || (n < MOST_ITERATIONS && read_condition(s, x->condition, &goes_on));
+        if (!good || (x->loop && goes_on != x->stays))
+            break;
+        good = (*left)-- && copy_once(s, t, x) && (!x->loop || read_number(s, x->next, &start));
+        s->count = start;
+        if (!x->loop)
+            break;
+    }
+    s->counter = NULL;
+    return good;
+}
+
+static bool read_copies(PassCopies *s, PassTile *t)
+{
+    uint64_t left = MOST_COPIED;
+    t->from = NEW_ARRAY(s->c->scratch, Polynomial, t->units);
+    t->known = NEW_ARRAY(s->c->scratch, uint8_t, t->units);
+    for (s->invocation = 0; s->invocation < s->invocations; s->invocation++)
+        for (uint32_t k = 0; k < t->copies.len; k++)
+            if (!copy(s, t, &t->copies.data[k], &left))
+                return false;
+    return t->source;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+bool copies_open(PassCopies *s, PassContext *c, const Cfg *g)
+{
+    const uint32_t *size = c->entry.local_size;
+    uint64_t n = (uint64_t)size[0] * size[1] * size[2];
+    uint32_t W = c->options->subgroup_size;
+    if (!W || !n || n > MOST_INVOCATIONS || n % W || c->entry.model != SpvExecutionModelGLCompute ||
+        c->entry.quads == SPV_QUADS_SQUARE)
+        return false;
+    *s = (PassCopies){ .c = c, .m = c->module, .g = g, .invocations = (uint32_t)n };
+    s->reader = (PolynomialReader){ .m = s->m, .known = value_here, .user = s };
+    Uniformity *u = uniformity_build_for(c->scratch, s->m, g, W);
+    s->same = workgroup_same(c->scratch, s->m, g, u);
+    s->n_same = s->m->bound;
+    return true;
+}
+
+bool copies_read(PassCopies *s, SpvInst *variable, PassTile *t)
+{
+    *t = (PassTile){ .variable = variable };
+    return find_units(s, t) && find_uses(s, t) && find_loops(s, t) && has_barrier(s, t) &&
+           read_copies(s, t) && is_kept(s, t);
+}
