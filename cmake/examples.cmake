@@ -13,3 +13,12 @@ foreach(program IN LISTS programs)
     target_link_libraries(example_${stem} PRIVATE heddle_shared ${CMAKE_DL_LIBS} m)
     target_link_options(example_${stem} PRIVATE ${HEDDLE_QUICK_LINK})
 endforeach()
+
+# The demonstration, as `make run` runs it: a program fails if one of its results is wrong.
+if(BUILD_TESTING AND NOT HEDDLE_SANITIZE AND HEDDLE_TEST_STEP EQUAL 1)
+    foreach(demonstration IN ITEMS gemm conversions tensors mlir opencl opencl_matrices)
+        add_test(NAME example_${demonstration} COMMAND example_${demonstration}
+            WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
+        set_tests_properties(example_${demonstration} PROPERTIES TIMEOUT ${HEDDLE_TEST_SECONDS})
+    endforeach()
+endif()

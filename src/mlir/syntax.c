@@ -13,6 +13,10 @@
  *     %r = "heddle.subgroup_mma_rotate"(%a, %b, %offset) {attributes} : (tA, tB, i32) -> (tR)
  *     %e = "heddle.subgroup_mma_extract"(%a) {indices = [0], attributes} : (tA) -> (tE)
  *
+ * A schedule of the transform dialect (transform.named_sequence, transform.sequence), which
+ * transform-interpreter leaves in the module that it has transformed, is left out: its operations
+ * belong to extensions of many dialects, and nothing that it says concerns a kernel.
+ *
  * Lines stay lines; what was inserted where is noted for the columns of messages.
  */
 #include <ctype.h>
@@ -218,6 +222,85 @@ static bool is_known(const Scan *s)
     return s->spelling->shared && ahead.at < ahead.end && *ahead.at != '%';
 }
 
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+static bool comes(const Scan *s, const char *text)
+{
+    size_t n = strlen(text);
+    return (size_t)(s->end - s->at) >= n && !memcmp(s->at, text, n);
+}
+
+/* From an opening bracket to behind the one that closes it, or to the end. */
+static void skip_brackets(Scan *s)
+{
+    static const char *const closing[] = { "()", "{}", "<>", "[]" };
+    for (size_t k = 0; k < COUNT_OF(closing) && s->at < s->end; k++)
+        if (*s->at == closing[k][0]) {
+            s->at++;
+            s->at += find_outside(s, closing[k] + 1);
+            return;
+        }
+}
+
+/* !transform.any_op, !transform.op<"func.func">, (types) */
+static void skip_type(Scan *s)
+{
+    skip_blank(s);
+    s->at += comes(s, "!");
+    if (s->at < s->end && is_word_char(*s->at))
+        skip_token(s);
+    skip_brackets(s);
+}
+
+/* Past a schedule, behind its name: what it takes and gives, its attributes, its body if it has
+ * one. */
+static void skip_schedule(Scan *s)
+{
+    for (skip_blank(s); s->at < s->end; skip_blank(s)) {
+        if (comes(s, "{")) {
+            skip_brackets(s);
+            return;
+        }
+        if (comes(s, "(")) {
+            skip_brackets(s);
+        } else if (comes(s, "->")) {
+            s->at += 2;
+            skip_type(s);
+        } else if (comes(s, "attributes")) {
+            skip_token(s);
+            skip_blank(s);
+            skip_brackets(s);
+        } else if (comes(s, "@") || comes(s, "private") || comes(s, "public") ||
+                   comes(s, "failures")) {
+            s->at += comes(s, "@");
+            skip_token(s);
+        } else {
+            return; /* declared only */
+        }
+    }
+}
+
+static void leave_out(Scan *s, const char *from)
+{
+    while (from < s->at) {
+        const char *newline = memchr(from, '\n', (size_t)(s->at - from));
+        const char *to = newline ? newline : s->at;
+        replace_text(s, from, (size_t)(to - from), "");
+        from = newline ? newline + 1 : to;
+    }
+}
+
+static bool is_schedule(const char *token, size_t n)
+{
+    static const char *const names[] = { "transform.named_sequence", "transform.sequence" };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (n == strlen(names[i]) && !memcmp(token, names[i], n))
+            return true;
+    return false;
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
 static const Spelling *spelling_of(const char *token, size_t n)
 {
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
@@ -245,6 +328,10 @@ const char *syntax_generic(HmJob *j, const char *text, size_t size, size_t *out_
             replace_text(&s, token, n, arena_printf(j->arena, "\"%s\"", s.spelling->generic));
         else if (s.spelling && !quoted && !is_known(&s) && !rewrite_op(&s, token))
             return NULL;
+        if (is_schedule(token, n)) {
+            skip_schedule(&s);
+            leave_out(&s, token);
+        }
     }
     copy_to(&s, s.end);
     *out_size = s.out.len;
