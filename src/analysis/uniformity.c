@@ -251,12 +251,34 @@ static void walk_apart(State *s, uint32_t from, const uint32_t *seeds, uint32_t 
     }
 }
 
-static bool used_outside(State *s, SpvId id, const CfgLoop *l)
+static bool is_in(const State *s, const CfgLoop *l, const SpvBlock *block)
 {
-    for (uint32_t k = s->use_start[id]; k < s->use_start[id + 1]; k++)
-        if (!cfg_in_loop(l, s->c, s->c->position[s->insts[s->use[k]]->block->index]))
-            return true;
-    return false;
+    return cfg_in_loop(l, s->c, s->c->position[block->index]);
+}
+
+/* Whether a phi takes the value along edges that leave the loop only. */
+static bool takes_on_leaving(const State *s, const SpvInst *phi, SpvId id, const CfgLoop *l)
+{
+    for (uint32_t k = 0; k + 1 < spv_n_operands(phi); k += 2) {
+        const SpvInst *label = spv_def(s->m, spv_operand(phi, k + 1));
+        if (spv_operand(phi, k) == id && !(label && label->block && is_in(s, l, label->block)))
+            return false;
+    }
+    return true;
+}
+
+/* A value of a divergent loop differs behind it, between lanes that left in different iterations,
+ * while the lanes that are in it may share it. So in loop-closed form (pass_close_loops) only the
+ * phis behind the loop vary. */
+static void diverge_behind(State *s, SpvInst *i, const CfgLoop *l)
+{
+    for (uint32_t k = s->use_start[i->id]; k < s->use_start[i->id + 1]; k++) {
+        SpvInst *use = s->insts[s->use[k]];
+        if (is_in(s, l, use->block))
+            continue;
+        bool phi = use->op == SpvOpPhi && takes_on_leaving(s, use, i->id, l);
+        set_mask(s, phi ? use : i, ALL);
+    }
 }
 
 static void diverge_loop(State *s, const CfgLoop *l)
@@ -274,8 +296,8 @@ static void diverge_loop(State *s, const CfgLoop *l)
     }
     for (uint32_t k = s->first[l->header]; k < s->first[end]; k++) {
         SpvInst *i = s->insts[k];
-        if (i->id && i->type && used_outside(s, i->id, l))
-            set_mask(s, i, ALL);
+        if (i->id && i->type)
+            diverge_behind(s, i, l);
     }
     uint32_t n = 0, stop = s->c->blocks[l->header].ipdom;
     while (cfg_in_loop(l, s->c, stop))

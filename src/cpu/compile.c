@@ -165,6 +165,8 @@ static bool lower(Compilation *c)
         return false;
     e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
+    if (c->passes.optimise && pass_close_loops(&c->arena, m, e->cfg, e->uniformity))
+        e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->seconds_passes = clock_seconds() - start;
     return true;
 }

@@ -110,6 +110,11 @@ bool pass_load_ahead(PassContext *c);
 /* Takes the hints out, and the capability and the extension. */
 void pass_drop_wait_queues(SpvModule *m);
 
+/* Puts a phi behind each divergent loop that is left to one block, for every number that is
+ * computed in it and used behind it: the lanes inside may then share what differs behind. Returns
+ * how many phis there are; `u` is out of date if there are any. */
+uint32_t pass_close_loops(Arena *a, SpvModule *m, const Cfg *g, const Uniformity *u);
+
 /* ---- wait_queues.c: an analysis, of SPV_QCOM_multiple_wait_queues ---------------------------- */
 
 enum {

@@ -4,7 +4,10 @@
  */
 #include "analysis/test/kernel.h"
 
-typedef struct Case { Kernel k; Uniformity *u; } Case;
+typedef struct Case {
+    Kernel k;
+    Uniformity *u;
+} Case;
 
 static bool open_case(Case *c, const char *body, uint32_t subgroup_size)
 {
@@ -121,12 +124,31 @@ TEST(loops)
     kernel_free(&c.k);
 }
 
+/* The same loop in loop-closed form: only the phi behind it varies. */
+TEST(closed_loops)
+{
+    Case c;
+    REQUIRE(open_case(
+        &c,
+        "%a = OpLabel\n" X "OpBranch %h\n"
+        "%h = OpLabel\n%i = OpPhi %uint %zero %a %i1 %c\nOpLoopMerge %m %c None\nOpBranch %b\n"
+        "%b = OpLabel\n%q = OpIEqual %bool %i %x\nOpBranchConditional %q %m %c\n"
+        "%c = OpLabel\n%i1 = OpIAdd %uint %i %one\nOpBranch %h\n"
+        "%m = OpLabel\n%left = OpPhi %uint %i %b\n%after = OpIAdd %uint %left %one\nOpReturn\n",
+        0));
+    CHECK(c.u->divergent_loop[0]);
+    CHECK(!varies(&c, "i") && !varies(&c, "i1") && varies(&c, "left") && varies(&c, "after"));
+    kernel_free(&c.k);
+}
+
 TEST(return_leaves_the_rest_divergent)
 {
     Case c;
-    REQUIRE(open_case(&c, "%a = OpLabel\n" X "%c = OpIEqual %bool %x %one\n"
-                          "OpSelectionMerge %m None\nOpBranchConditional %c %t %m\n"
-                          "%t = OpLabel\nOpReturn\n%m = OpLabel\nOpReturn\n", 0));
+    REQUIRE(open_case(&c,
+                      "%a = OpLabel\n" X "%c = OpIEqual %bool %x %one\n"
+                      "OpSelectionMerge %m None\nOpBranchConditional %c %t %m\n"
+                      "%t = OpLabel\nOpReturn\n%m = OpLabel\nOpReturn\n",
+                      0));
     CHECK(diverges(&c, "t") && diverges(&c, "m"));
     kernel_free(&c.k);
 }
@@ -134,12 +156,14 @@ TEST(return_leaves_the_rest_divergent)
 TEST(subgroup_operations)
 {
     Case c;
-    REQUIRE(open_case(&c, "%a = OpLabel\n" X "%sum = OpGroupNonUniformIAdd %uint %three Reduce %x\n"
-                          "%scan = OpGroupNonUniformIAdd %uint %three InclusiveScan %one\n"
-                          "%elect = OpGroupNonUniformElect %bool %three\n"
-                          "%len = OpCooperativeMatrixLengthKHR %uint %matC\n"
-                          "%p = OpAccessChain %uint_p %data %zero %zero\n"
-                          "%e = OpCompositeExtract %float %nothing 0\nOpReturn\n", 0));
+    REQUIRE(open_case(&c,
+                      "%a = OpLabel\n" X "%sum = OpGroupNonUniformIAdd %uint %three Reduce %x\n"
+                      "%scan = OpGroupNonUniformIAdd %uint %three InclusiveScan %one\n"
+                      "%elect = OpGroupNonUniformElect %bool %three\n"
+                      "%len = OpCooperativeMatrixLengthKHR %uint %matC\n"
+                      "%p = OpAccessChain %uint_p %data %zero %zero\n"
+                      "%e = OpCompositeExtract %float %nothing 0\nOpReturn\n",
+                      0));
     CHECK(!varies(&c, "sum") && varies(&c, "scan") && varies(&c, "elect") && !varies(&c, "len"));
     CHECK(varies(&c, "e"));
     kernel_free(&c.k);

@@ -705,13 +705,26 @@ static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPar
     w->way[1].seldom = true;
 }
 
-/* Windows are for loads of all lanes. */
+/* Whether an access needs no more than one vector, or a few, once it is known that its lanes go on
+ * as expected and are inside. */
+static bool is_together(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    EmitPointer sure = *p;
+    sure.limit = NULL;
+    sure.affine.expected = NULL;
+    bool together = wide_stride(e, &sure, part, n) || (n == 1 && side_by_side(e, &sure, part));
+    for (uint32_t k = 0; k < n && !together; k++)
+        together = windows_wanted(e, &sure, &part[k]);
+    return together;
+}
+
+/* Windows are for loads of all lanes, and a mask for each of several leaves takes permutations. */
 static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
-    uint32_t wanted = 0;
-    for (uint32_t k = 0; k < n && e->mask; k++)
-        wanted += windows_wanted(e, &w->way[0], &part[k]);
-    if (!wanted || wide_stride(e, &w->way[0], part, n))
+    bool wanted = e->mask && wide_stride(e, &w->way[0], part, n);
+    for (uint32_t k = 0; k < n && e->mask && !wanted; k++)
+        wanted = windows_wanted(e, &w->way[0], &part[k]);
+    if (!wanted)
         return;
     w->mask = e->mask;
     w->test[w->n++] = LLVMBuildNot(e->b, lanes_any(e, LLVMBuildNot(e->b, e->mask, "")), "");
@@ -737,13 +750,14 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     Ways w = { .way = { *p, *p } };
     if (!n)
         return w;
-    if (p->affine.expected && (n > 1 || !side_by_side(e, p, part)))
+    if (p->affine.expected && !is_together(e, p, part, n))
         return w;
     expect_inside(e, &w, p, part, n);
-    if (p->affine.expected)
+    if (p->affine.expected) {
         w.test[w.n++] = p->affine.expected;
-    w.way[0].affine.expected = NULL;
-    w.way[1].affine = (EmitAffine){ .group = 1 };
+        w.way[0].affine.expected = NULL;
+        w.way[1].affine = (EmitAffine){ .group = 1 };
+    }
     if (!store)
         expect_all_active(e, &w, part, n);
     if (w.n) {

@@ -103,17 +103,40 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
     }
 }
 
+/* What counts up by a multiple of 2^bits, divided by that: the quotient counts up by the multiple,
+ * unless the sum wraps within a group; or reduced modulo it: the remainder is the first lane's. */
+static EmitAffine affine_split_multiple(Emit *e, EmitAffine a, uint32_t bits, bool quotient)
+{
+    LT type = LLVMTypeOf(a.first[0]);
+    int64_t run = (int64_t)1 << bits, across = a.stride * (int64_t)(a.group - 1);
+    EmitAffine r = { .stride = quotient ? a.stride / run : 0, .group = a.group };
+    LV end = LLVMConstInt(type, (uint64_t)(across < 0 ? -across : -1 - across), 1);
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
+        if (!quotient) {
+            r.first[k] = LLVMBuildAnd(e->b, a.first[k], ir_int(type, (uint64_t)run - 1), "");
+            continue;
+        }
+        r.first[k] = LLVMBuildLShr(e->b, a.first[k], ir_int(type, bits), "");
+        LV sure = LLVMBuildICmp(e->b, across < 0 ? LLVMIntUGE : LLVMIntULE, a.first[k], end, "");
+        r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, sure, "") : sure;
+    }
+    r.no_wrap = !quotient;
+    return r;
+}
+
 /* first + lane, divided by 2^bits or reduced modulo it. In aligned runs with the same quotient the
  * remainder keeps counting. */
 static EmitAffine affine_split(Emit *e, EmitAffine a, uint32_t bits, bool quotient)
 {
     static const EmitAffine none = { .group = 1 };
     uint64_t run = bits < 32 ? (uint64_t)1 << bits : 0;
-    if (a.stride != 1 || !a.first[0] || !run)
+    if (!a.first[0] || !run || bits >= LLVMGetIntTypeWidth(LLVMTypeOf(a.first[0])))
+        return none;
+    if (a.stride && a.stride % (int64_t)run == 0)
+        return affine_split_multiple(e, a, bits, quotient);
+    if (a.stride != 1)
         return none;
     LT type = LLVMTypeOf(a.first[0]);
-    if (bits >= LLVMGetIntTypeWidth(type))
-        return none;
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
         if (MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first[k], 8), 31))
             return none;
