@@ -158,7 +158,7 @@ static Polynomial looked_into(PolynomialReader *d, const SpvInst *i)
         multiply_polynomials(d, &x, &y, &p);
         return p;
     case SpvOpShiftLeftLogical:
-        if (!spv_constant(d->m, spv_operand(i, 1), &shift) || mask_of(d) >> 1 >> shift == 0)
+        if (!spv_constant(d->m, spv_operand(i, 1), &shift) || shift >= d->bits - 1)
             break;
         x = value_of(d, spv_operand(i, 0));
         polynomial_add(d, &p, &x, UINT64_C(1) << shift);

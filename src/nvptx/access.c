@@ -300,6 +300,8 @@ void threads_store(Emit *e, const EmitPointer *p, const LV *leaves)
 {
     struct NvptxLater **later = &threads_of(e)->later;
     if (p->storage != SpvStorageClassWorkgroup || p->volatile_) {
+        if (p->storage == SpvStorageClassWorkgroup)
+            threads_store_later(e); /* those before it */
         store_now(e, p, (LV *)leaves);
         return;
     }

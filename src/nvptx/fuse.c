@@ -232,11 +232,20 @@ static bool find_counter(Finder *s, uint64_t *step)
            spv_constant(s->m, spv_operand(next, other), step) && *step && *step < 1 << 16;
 }
 
-enum { MOST_DEEP = 32, MOST_LOOKED_AT = 1 << 14 };
+enum { MOST_DEEP = 32, MOST_LOOKED_AT = 1 << 14, MOST_STEEP = 256 };
 
 static bool is_too_much(Finder *s, uint32_t depth)
 {
     return depth > MOST_DEEP || ++s->looked_at > MOST_LOOKED_AT;
+}
+
+/* Whether the first index of a chain says which of several buffers it is. */
+static bool selects_buffer(const Finder *s, const SpvInst *chain)
+{
+    const SpvType *t = spv_type_of(s->e->module, spv_operand(chain, 0));
+    return t &&
+           (t->storage == SpvStorageClassStorageBuffer || t->storage == SpvStorageClassUniform) &&
+           t->element && t->element->kind != SPV_STRUCT;
 }
 
 /* How often a value in the loop moves with the counter: 0: not at all, 1: evenly; 2: otherwise. */
@@ -261,7 +270,7 @@ static uint32_t degree(Finder *s, SpvId id, uint32_t depth)
     switch (most ? i->op : SpvOpNop) {
     case SpvOpNop: return 0;
     case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain:
+    case SpvOpInBoundsAccessChain: return n > 1 && of[1] && selects_buffer(s, i) ? 2 : most;
     case SpvOpIAdd:
     case SpvOpISub:
     case SpvOpUConvert:
@@ -281,8 +290,45 @@ static bool is_low_mask(const Finder *s, SpvId id)
     return spv_constant(s->m, id, &x) && is_pow2(x + 1);
 }
 
+/* How far at most an even value moves when the counter does by 1. */
+static uint64_t slope(Finder *s, SpvId id, uint32_t depth)
+{
+    const uint64_t steep = UINT32_MAX;
+    const SpvInst *i = in_loop(s, id);
+    uint64_t by;
+    if (!i || i == s->f->counter)
+        return i != NULL;
+    if (is_too_much(s, depth))
+        return steep;
+    switch (i->op) {
+    case SpvOpIAdd:
+    case SpvOpISub:
+        return MIN(steep,
+                   slope(s, spv_operand(i, 0), depth + 1) + slope(s, spv_operand(i, 1), depth + 1));
+    case SpvOpUConvert:
+    case SpvOpSConvert:
+    case SpvOpCopyObject: return slope(s, spv_operand(i, 0), depth + 1);
+    case SpvOpIMul:
+        if (spv_constant(s->e->module, spv_operand(i, 1), &by) && by <= steep)
+            return MIN(steep, by * slope(s, spv_operand(i, 0), depth + 1));
+        break;
+    case SpvOpShiftLeftLogical:
+        if (spv_constant(s->e->module, spv_operand(i, 1), &by) && by < 16)
+            return MIN(steep, slope(s, spv_operand(i, 0), depth + 1) << by);
+        break;
+    default: break;
+    }
+    return degree(s, id, 0) ? steep : 0;
+}
+
+/* What moves evenly, and too slowly to wrap in a loop over what fits into memory. */
+static bool is_even(Finder *s, SpvId id)
+{
+    return degree(s, id, 0) <= 1 && slope(s, id, 0) <= MOST_STEEP;
+}
+
 /* Conditions that hold all the time if they do in the first, the second and the last iteration:
- * bounds of what moves evenly, which no addresses wrap beside, and multiples of powers of two. */
+ * bounds of what moves evenly, and multiples of powers of two. */
 static bool guard_fits(Finder *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = in_loop(s, id), *low;
@@ -300,7 +346,7 @@ static bool guard_fits(Finder *s, SpvId id, uint32_t depth)
     case SpvOpSLessThanEqual:
     case SpvOpSGreaterThan:
     case SpvOpSGreaterThanEqual:
-        return degree(s, spv_operand(i, 0), 0) <= 1 && degree(s, spv_operand(i, 1), 0) <= 1;
+        return is_even(s, spv_operand(i, 0)) && is_even(s, spv_operand(i, 1));
     case SpvOpIEqual:
         low = in_loop(s, spv_operand(i, 0));
         if (low && low->op == SpvOpBitwiseAnd && is_low_mask(s, spv_operand(low, 1)) &&
@@ -618,6 +664,14 @@ static SpvId choose(Finder *s, SpvId condition, SpvId x, SpvId y)
     return i->id;
 }
 
+static SpvId is_equal(Finder *s, SpvId x, SpvId y)
+{
+    uint32_t operands[] = { x, y };
+    SpvInst *i = spv_make(s->m, SpvOpIEqual, spv_bool_type(s->m), spv_new_id(s->m), operands, 2);
+    spv_insert_before(s->before->insts.last, i);
+    return i->id;
+}
+
 static SpvId *copy_guards(Finder *s, Copies *c)
 {
     SpvId *copies = NEW_ARRAY(s->e->arena, SpvId, s->guards.len + 1);
@@ -633,7 +687,9 @@ static SpvId stages_inside(Finder *s, SpvId stages, SpvId per, SpvId width)
     SpvId steps = compute(s, SpvOpISub, compute(s, SpvOpIMul, stages, per), one);
     Copies last = { .counter =
                         compute(s, SpvOpIAdd, s->f->start, compute(s, SpvOpIMul, steps, width)) };
+    SpvId zero = spv_int_constant(s->m, s->f->counter->type, 0);
     SpvId *guards = copy_guards(s, &last), less = compute(s, SpvOpISub, stages, one);
+    less = choose(s, is_equal(s, stages, zero), zero, less);
     for (uint32_t k = 0; k < s->guards.len; k++)
         fewer = choose(s, guards[k], fewer, less);
     return fewer;

@@ -6,9 +6,11 @@
  * Where it was read is a polynomial of values that are the same for all invocations.
  *
  * The module may be assumed to have no data races. So a load that the copies dominate, with a
- * barrier between, sees what they wrote last, and nobody writes to the part of the buffer meanwhile
- * that they read. A buffer that is written in the kernel is left alone, and so is every load that a
- * write to another one, which might be the same memory, leads to.
+ * barrier between, sees what they wrote last. Behind that barrier other invocations may be ahead,
+ * and write to what was copied: a buffer that is written in the kernel is left alone, and so are all
+ * where something is written by an address. Two buffers may be taken for different memory unless
+ * they are Aliased (SPIR-V 2.18.2); as many programs do not say so, a load that a write to another
+ * buffer leads to is left alone, too.
  */
 #include "pass/edit.h"
 
@@ -17,6 +19,7 @@ enum {
     MOST_COPIED = 1 << 17, /* stores by all invocations */
     MOST_INVOCATIONS = 2048,
     MOST_DEEP = 64,
+    MOST_LOOKED_AT = 1 << 12, /* values, for one index */
     MOST_ITERATIONS = 1 << 10,
 };
 
@@ -61,6 +64,20 @@ static bool takes(PassCopies *s, PassTile *t, SpvInst *i)
     return true;
 }
 
+/* By a function that is called for a matrix's elements. */
+static bool used_elsewhere(PassCopies *s, SpvId variable)
+{
+    for (const SpvFunction *f = s->m->functions; f; f = f->next)
+        for (const SpvBlock *b = f == s->g->function ? NULL : f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next) {
+                edit_ids(i, &s->ids);
+                for (uint32_t k = 0; k < s->ids.n; k++)
+                    if (i->words[s->ids.at[k]] == variable)
+                        return true;
+            }
+    return false;
+}
+
 static bool find_uses(PassCopies *s, PassTile *t)
 {
     s->mine = NEW_ARRAY(s->c->scratch, uint8_t, s->m->bound);
@@ -69,7 +86,7 @@ static bool find_uses(PassCopies *s, PassTile *t)
         for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
             if (!takes(s, t, i))
                 return false;
-    return t->copies.len && t->loads.len;
+    return t->copies.len && t->loads.len && !used_elsewhere(s, t->variable->id);
 }
 
 static bool is_special(const PassCopies *s, SpvId id, int32_t member)
@@ -77,6 +94,20 @@ static bool is_special(const PassCopies *s, SpvId id, int32_t member)
     return spv_has_decoration(s->m, id, member, SpvDecorationVolatile) ||
            spv_has_decoration(s->m, id, member, SpvDecorationCoherent) ||
            spv_has_decoration(s->m, id, member, SpvDecorationAliased);
+}
+
+/* Whether its elements lie one behind the other, as far as their layout is given. */
+static bool is_packed(const PassCopies *s, const SpvType *array, uint64_t bytes)
+{
+    uint32_t n;
+    const uint32_t *stride = spv_decoration(s->m, array->id, -1, SpvDecorationArrayStride, &n);
+    return !stride || !n || *stride == bytes;
+}
+
+static uint64_t unit_bytes(const SpvType *unit)
+{
+    const SpvType *scalar = unit->kind == SPV_VECTOR ? unit->element : unit;
+    return (uint64_t)scalar->bits / 8 * (unit->kind == SPV_VECTOR ? unit->count : 1);
 }
 
 /* What an index of the variable counts, and how many of them there are. */
@@ -89,8 +120,13 @@ static bool find_units(PassCopies *s, PassTile *t)
     t->unit = unit;
     t->units = (uint32_t)n;
     const SpvType *scalar = unit->kind == SPV_VECTOR ? unit->element : unit;
-    return n <= MOST_UNITS && (scalar->kind == SPV_INT || scalar->kind == SPV_FLOAT) &&
-           !is_special(s, t->variable->id, -1);
+    if (n > MOST_UNITS || (scalar->kind != SPV_INT && scalar->kind != SPV_FLOAT))
+        return false;
+    uint64_t bytes = unit_bytes(unit) * n;
+    for (const SpvType *a = spv_type(s->m, t->variable->type)->element; a != unit; a = a->element)
+        if (!is_packed(s, a, bytes /= a->count))
+            return false;
+    return !is_special(s, t->variable->id, -1);
 }
 
 /* ---- in which order -------------------------------------------------------------------------- */
@@ -198,12 +234,12 @@ static bool find_loops(const PassCopies *s, PassTile *t)
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-/* 0: nothing; the buffer's variable; UINT32_MAX: anything. */
+/* 0: nothing; the buffer's variable; UINT32_MAX: anything. What an instruction calls for a matrix's
+ * elements is looked at by itself. */
 static SpvId written_by(const PassCopies *s, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
-    SpvId callees[SPV_MAX_CALLEES];
-    if (spv_callees(s->m, i, callees) || i->op == SpvOpFunctionCall)
+    if (i->op == SpvOpFunctionCall)
         return UINT32_MAX;
     if (i->op == SpvOpLoad || i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpArrayLength ||
         i->op == SpvOpCooperativeMatrixLoadTensorNV || !info ||
@@ -218,26 +254,40 @@ static SpvId written_by(const PassCopies *s, const SpvInst *i)
     return own ? 0 : root->id;
 }
 
-static bool reaches(const PassCopies *s, uint32_t from, uint32_t to, uint8_t *seen)
+/* By position: 1 = one of the loads can be reached from the block's end. */
+static uint8_t *find_ways_to_loads(const PassCopies *s, const PassTile *t)
 {
-    const CfgBlock *b = &s->g->blocks[from];
-    for (uint32_t k = 0; k < b->n_succs; k++) {
-        if (b->succs[k] == to)
-            return true;
-        if (!seen[b->succs[k]]) {
-            seen[b->succs[k]] = 1;
-            if (reaches(s, b->succs[k], to, seen))
-                return true;
-        }
+    uint8_t *leads = NEW_ARRAY(s->c->scratch, uint8_t, s->g->n);
+    VEC(uint32_t) work = { 0 };
+    for (uint32_t k = 0; k < t->loads.len; k++)
+        vec_push(s->c->scratch, &work, position(s, t->loads.data[k]));
+    while (work.len) {
+        const CfgBlock *b = &s->g->blocks[work.data[--work.len]];
+        for (uint32_t k = 0; k < b->n_preds; k++)
+            if (!leads[b->preds[k]]) {
+                leads[b->preds[k]] = 1;
+                vec_push(s->c->scratch, &work, b->preds[k]);
+            }
     }
+    return leads;
+}
+
+static bool precedes_load(const PassCopies *s, const PassTile *t, const SpvInst *i)
+{
+    for (uint32_t k = 0; k < t->loads.len; k++)
+        if (t->loads.data[k]->block == i->block && copies_in_order(s, i, t->loads.data[k]))
+            return true;
     return false;
 }
 
-static bool leads_to(const PassCopies *s, const SpvInst *write, const SpvInst *load)
+static bool written_elsewhere(const PassCopies *s)
 {
-    return (write->block == load->block && copies_in_order(s, write, load)) ||
-           reaches(s, position(s, write), position(s, load),
-                   NEW_ARRAY(s->c->scratch, uint8_t, s->g->n));
+    for (const SpvFunction *f = s->m->functions; f; f = f->next)
+        for (const SpvBlock *b = f == s->g->function ? NULL : f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next)
+                if (written_by(s, i))
+                    return true;
+    return false;
 }
 
 /* Whether the buffer keeps what the copies have read until the loads. */
@@ -245,18 +295,15 @@ static bool is_kept(const PassCopies *s, const PassTile *t)
 {
     SpvId buffer = spv_operand(t->source, 0);
     bool apart = spv_has_decoration(s->m, buffer, -1, SpvDecorationRestrict);
+    const uint8_t *leads = find_ways_to_loads(s, t);
     for (uint32_t p = 0; p + 1 < s->g->n; p++)
         for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
             SpvId written = written_by(s, i);
-            if (!written || (apart && written != buffer && written != UINT32_MAX))
-                continue;
-            if (written == buffer)
+            if (written == buffer || written == UINT32_MAX ||
+                (written && !apart && (leads[p] || precedes_load(s, t, i))))
                 return false;
-            for (uint32_t k = 0; k < t->loads.len; k++)
-                if (leads_to(s, i, t->loads.data[k]))
-                    return false;
         }
-    return true;
+    return !written_elsewhere(s);
 }
 
 /* ---- values that all invocations share ------------------------------------------------------- */
@@ -275,37 +322,113 @@ static bool is_joint(const PassCopies *s, const CfgLoop *loop)
     return false;
 }
 
-static bool is_same(PassCopies *s, SpvId id, uint32_t depth)
+static bool is_same(PassCopies *s, SpvId id, uint32_t at, uint32_t depth);
+
+/* By position: 1 = a block of the loop that its header can be reached from again. */
+static uint8_t *find_ways_back(const PassCopies *s, const CfgLoop *loop)
+{
+    uint8_t *back = NEW_ARRAY(s->c->scratch, uint8_t, s->g->n);
+    VEC(uint32_t) work = { 0 };
+    back[loop->header] = 1;
+    vec_push(s->c->scratch, &work, loop->header);
+    while (work.len) {
+        const CfgBlock *b = &s->g->blocks[work.data[--work.len]];
+        for (uint32_t k = 0; k < b->n_preds; k++)
+            if (cfg_in_loop(loop, s->g, b->preds[k]) && !back[b->preds[k]]) {
+                back[b->preds[k]] = 1;
+                vec_push(s->c->scratch, &work, b->preds[k]);
+            }
+    }
+    return back;
+}
+
+/* All invocations leave it in the same iteration: so say the branches that decide whether to. */
+static bool is_left_together(PassCopies *s, const CfgLoop *loop, uint32_t depth)
+{
+    const uint8_t *back = find_ways_back(s, loop);
+    for (uint32_t k = 0; k < loop->n_blocks; k++) {
+        uint32_t p = loop->blocks[k];
+        const CfgBlock *b = &s->g->blocks[p];
+        bool leaves = false;
+        for (uint32_t j = 0; j < b->n_succs; j++)
+            leaves |= !back[b->succs[j]];
+        if (back[p] && leaves && b->n_succs > 1 &&
+            !is_same(s, spv_operand(b->block->insts.last, 0), p, depth))
+            return false;
+    }
+    return true;
+}
+
+static bool are_operands_same(PassCopies *s, const SpvInst *phi, uint32_t depth)
+{
+    for (uint32_t k = 0; k + 1 < spv_n_operands(phi); k += 2) {
+        const SpvBlock *from = edit_block(s->m, spv_operand(phi, k + 1));
+        if (!is_same(s, spv_operand(phi, k), s->g->position[from->index], depth))
+            return false;
+    }
+    return true;
+}
+
+/* A loop's phi, by induction over the iterations: what else was found to be the same on the way is
+ * not if this is not. Behind the loop it is the same if they leave it together. */
+static bool is_same_in_loop(PassCopies *s, const SpvInst *phi, uint32_t at, uint32_t depth)
+{
+    const CfgLoop *loop = s->g->blocks[position(s, phi)].loop;
+    uint32_t before = s->found_same.len;
+    bool same = s->same[phi->id] || is_joint(s, loop);
+    if (same && !s->same[phi->id]) {
+        s->same[phi->id] = 1;
+        vec_push(s->c->scratch, &s->found_same, phi->id);
+        same = are_operands_same(s, phi, depth + 1);
+    }
+    if (same)
+        return cfg_in_loop(loop, s->g, at) || is_left_together(s, loop, depth + 1);
+    while (s->found_same.len > before)
+        s->same[s->found_same.data[--s->found_same.len]] = 0;
+    return false;
+}
+
+/* A phi where the ways of one branch meet again. */
+static bool is_same_choice(PassCopies *s, const SpvInst *phi, uint32_t depth)
+{
+    const CfgBlock *b = &s->g->blocks[position(s, phi)], *from = &s->g->blocks[b->idom];
+    for (uint32_t k = 0; k < b->n_preds; k++) {
+        const CfgBlock *way = &s->g->blocks[b->preds[k]];
+        if (way != from && (way->n_preds != 1 || way->preds[0] != b->idom))
+            return false;
+    }
+    return from->n_succs > 1 &&
+           is_same(s, spv_operand(from->block->insts.last, 0), b->idom, depth + 1) &&
+           are_operands_same(s, phi, depth + 1);
+}
+
+/* Whether a value is the same for all invocations where block `at` uses it. */
+static bool is_same(PassCopies *s, SpvId id, uint32_t at, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
-    if (id >= s->n_same || s->same[id] || !i || !i->block || depth > MOST_DEEP)
-        return id < s->n_same && s->same[id];
-    if (i->op == SpvOpPhi) {
-        const CfgBlock *b = &s->g->blocks[position(s, i)];
-        if (!b->loop || s->g->blocks[b->loop->header].block != i->block || !is_joint(s, b->loop))
-            return false;
-        s->same[id] = 1; /* by induction over the iterations */
-        for (uint32_t k = 0; k < spv_n_operands(i); k += 2)
-            if (!is_same(s, spv_operand(i, k), depth + 1)) {
-                s->same[id] = 0;
-                return false;
-            }
-        return true;
-    }
-    if (!spv_is_pure(i))
+    if (id >= s->n_same || !i || depth > MOST_DEEP || !s->left)
         return false;
+    s->left--;
+    if (i->op == SpvOpPhi) {
+        const CfgLoop *loop = s->g->blocks[position(s, i)].loop;
+        return loop && loop->header == position(s, i) ? is_same_in_loop(s, i, at, depth)
+                                                      : is_same_choice(s, i, depth);
+    }
+    if (s->same[id] || !i->block || !spv_is_pure(i))
+        return s->same[id];
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
-        if (o.is_id && !is_same(s, i->words[o.word], depth + 1))
+        if (o.is_id && !is_same(s, i->words[o.word], at, depth + 1))
             return false;
     return true;
 }
 
-static bool are_same(PassCopies *s, const Polynomial *p)
+static bool are_same(PassCopies *s, const Polynomial *p, uint32_t at)
 {
+    s->left = MOST_LOOKED_AT;
     for (uint32_t k = 0; k < p->n; k++)
         for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
-            if (p->terms[k].of[j] && !is_same(s, p->terms[k].of[j], 0))
+            if (p->terms[k].of[j] && !is_same(s, p->terms[k].of[j], at, 0))
                 return false;
     return !p->too_large;
 }
@@ -393,6 +516,22 @@ static bool is_plain_buffer(const PassCopies *s, const SpvInst *variable)
     return plain;
 }
 
+/* Whether the last index of a chain counts units that lie one behind the other. The others are
+ * constants. */
+static bool counts_units(const PassCopies *s, const SpvInst *chain, const SpvType *unit)
+{
+    const SpvType *t = spv_type_of(s->m, spv_operand(chain, 0))->element;
+    for (uint32_t k = 1; t && k < last_operand(chain); k++) {
+        uint64_t member;
+        bool known = spv_constant(s->m, spv_operand(chain, k), &member);
+        t = t->kind != SPV_STRUCT        ? t->element
+            : known && member < t->count ? t->members[member]
+                                         : NULL;
+    }
+    return t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) && t->element == unit &&
+           is_packed(s, t, unit_bytes(unit));
+}
+
 /* The chain that a store's value is loaded by: into a buffer, and like that of other stores but for
  * its last index. NULL: it is none. */
 static const SpvInst *source_of(const PassCopies *s, const PassTile *t, const SpvInst *store)
@@ -415,7 +554,16 @@ static const SpvInst *source_of(const PassCopies *s, const PassTile *t, const Sp
     const SpvType *index = spv_type_of(s->m, spv_operand(chain, last_operand(chain)));
     bool alike =
         !first || index->bits == spv_type_of(s->m, spv_operand(first, last_operand(first)))->bits;
-    return index->kind == SPV_INT && alike ? chain : NULL;
+    return index->kind == SPV_INT && alike && counts_units(s, chain, t->unit) ? chain : NULL;
+}
+
+/* A buffer that may be written, as SPIR-V 1.0 declares it. */
+static bool is_storage_block(const PassCopies *s, const SpvInst *variable)
+{
+    const SpvType *t = spv_type(s->m, variable->type)->element;
+    while (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY)
+        t = t->element;
+    return spv_has_decoration(s->m, t->id, -1, SpvDecorationBufferBlock);
 }
 
 /* What a value is can be computed behind the loop as well. */
@@ -427,8 +575,8 @@ static bool can_leave(const PassCopies *s, const CfgLoop *loop, SpvId id, uint32
         return true;
     const SpvInst *root = i->op == SpvOpLoad ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
     uint32_t storage = root && root->op == SpvOpVariable ? spv_operand(root, 0) : UINT32_MAX;
-    bool constant = storage == SpvStorageClassPushConstant || storage == SpvStorageClassUniform ||
-                    storage == SpvStorageClassInput;
+    bool constant = storage == SpvStorageClassPushConstant || storage == SpvStorageClassInput ||
+                    (storage == SpvStorageClassUniform && !is_storage_block(s, root));
     if (depth > MOST_DEEP || (!constant && !is_chain(i) && !spv_is_pure(i)))
         return false;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
@@ -452,8 +600,8 @@ static bool copy_once(PassCopies *s, PassTile *t, const PassCopy *x)
     Polynomial from;
     uint64_t unit;
     if (!source || !copies_unit(s, t, spv_def(s->m, spv_operand(x->store, 0)), &unit) ||
-        !copies_index(s, spv_operand(source, last_operand(source)), &from) || !are_same(s, &from) ||
-        !all_can_leave(s, x->loop, &from))
+        !copies_index(s, spv_operand(source, last_operand(source)), &from) ||
+        !are_same(s, &from, position(s, x->store)) || !all_can_leave(s, x->loop, &from))
         return false;
     if (t->known[unit] && !polynomial_equal(&s->reader, &from, &t->from[unit]))
         return false;

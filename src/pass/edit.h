@@ -169,6 +169,8 @@ typedef struct PassCopies {
     const Cfg *g;
     uint8_t *same; /* by id, n_same of them: the same for all invocations of the workgroup */
     uint32_t n_same;
+    uint32_t left;                    /* values that may be looked at */
+    VEC(SpvId) found_same;            /* since: phis of loops, in order */
     uint8_t *mine;                    /* by id: the tile's variable, or a chain into it */
     uint32_t invocations, invocation; /* of a workgroup; the one that is looked at */
     const SpvInst *counter;           /* of the loop that an iteration is done of; NULL: none */

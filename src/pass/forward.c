@@ -318,6 +318,17 @@ static SpvId write_polynomial(Writer *w, const Polynomial *p, bool differ)
     return r ? r : spv_int_constant(w->s->m, w->type, 0);
 }
 
+/* Of a type with a sign if it may be negative. */
+static SpvId write_stride(Writer *w, const Polynomial *p)
+{
+    const SpvType *t = spv_type(w->s->m, w->type);
+    SpvId stride = write_polynomial(w, p, false), with_sign = spv_int_type(w->s->m, t->bits, true);
+    bool negative = false;
+    for (uint32_t k = 0; k < p->n; k++)
+        negative |= p->terms[k].times >> (t->bits - 1) & 1;
+    return negative && !t->is_signed ? write(w, SpvOpBitcast, with_sign, stride, 0) : stride;
+}
+
 static void rewrite_load(Forwarder *s, const PassTile *t, SpvInst *load)
 {
     const SpvInst *chain = t->source;
@@ -336,7 +347,7 @@ static void rewrite_load(Forwarder *s, const PassTile *t, SpvInst *load)
     spv_constant(s->m, spv_operand(load, 1), &order);
     SpvId order_type = spv_def(s->m, spv_operand(load, 1))->type;
     SpvId lines = spv_int_constant(s->m, order_type, order ^ s->place.turned);
-    SpvId stride = write_polynomial(&w, &s->place.stride, false);
+    SpvId stride = write_stride(&w, &s->place.stride);
     edit_become(s->m, load, SpvOpCooperativeMatrixLoadKHR, (uint32_t[]){ pointer, lines, stride },
                 3);
 }
@@ -422,7 +433,7 @@ static bool orders_workgroup_memory_only(const Forwarder *s, const SpvInst *i)
            spv_constant(s->m, spv_operand(i, control ? 2 : 1), &semantics) && !(semantics & others);
 }
 
-/* Whether the function has anything to do with workgroup memory, or with who waits for whom. */
+/* Whether an instruction has anything to do with workgroup memory, or with who waits for whom. */
 static bool communicates(const Forwarder *s, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
@@ -439,13 +450,14 @@ static bool communicates(const Forwarder *s, const SpvInst *i)
 static void remove_barriers(Forwarder *s)
 {
     VEC(SpvInst *) barriers = { 0 };
-    for (uint32_t p = 0; p + 1 < s->g->n; p++)
-        for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
-            if (communicates(s, i))
-                return;
-            if (orders_workgroup_memory_only(s, i))
-                vec_push(s->c->scratch, &barriers, i);
-        }
+    for (SpvFunction *f = s->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                if (communicates(s, i))
+                    return;
+                if (orders_workgroup_memory_only(s, i))
+                    vec_push(s->c->scratch, &barriers, i);
+            }
     for (uint32_t k = 0; k < barriers.len; k++)
         edit_remove(s->m, barriers.data[k]);
 }
