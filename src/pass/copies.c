@@ -7,7 +7,7 @@
  *
  * The module may be assumed to have no data races. So a load that the copies dominate, with a
  * barrier between, sees what they wrote last. Behind that barrier other invocations may be ahead,
- * and write to what was copied: a buffer that is written in the kernel is left alone, and so are all
+ * and write to what was copied: a buffer that is written in the kernel is left alone, and so is any
  * where something is written by an address. Two buffers may be taken for different memory unless
  * they are Aliased (SPIR-V 2.18.2); as many programs do not say so, a load that a write to another
  * buffer leads to is left alone, too.
