@@ -139,6 +139,28 @@ Val ir_binary(LLVMBuilderRef b, const char *name, Val x, Val y)
     return ir_intrinsic(b, name, &t, 1, args, 2);
 }
 
+/* Since LLVM 22 the alignment is an attribute of the address; before, it was an argument of its
+ * own. */
+Val ir_masked(LLVMBuilderRef b, const char *name, const Val args[3], unsigned address,
+              unsigned align)
+{
+    LLVMTypeRef types[2] = { LLVMTypeOf(args[address ? 0 : 2]), LLVMTypeOf(args[address]) };
+    LLVMContextRef cx = LLVMGetTypeContext(types[0]);
+    Val all[4];
+    unsigned m = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        all[m++] = args[k];
+        if (LLVM_VERSION_MAJOR < 22 && k == address)
+            all[m++] = LLVMConstInt(LLVMInt32TypeInContext(cx), align, false);
+    }
+    Val call = ir_intrinsic(b, name, types, 2, all, m);
+    if (LLVM_VERSION_MAJOR >= 22) {
+        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+        LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(cx, kind, align));
+    }
+    return call;
+}
+
 Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, unsigned n)
 {
     LLVMTypeRef types[IR_MAX_ASM];

@@ -55,6 +55,10 @@ LLVMValueRef ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types
 /* Of one and two operands, overloaded on their type. */
 LLVMValueRef ir_unary(LLVMBuilderRef b, const char *name, LLVMValueRef x);
 LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
+/* For masked accesses: loads and gathers of (address, mask, other), number 0 the address; stores
+ * and scatters of (value, address, mask), number 1. */
+LLVMValueRef ir_masked(LLVMBuilderRef b, const char *name, const LLVMValueRef args[3],
+                       unsigned address, unsigned align);
 
 /* The target's assembly, with LLVM's constraints. */
 typedef struct IrAsm {

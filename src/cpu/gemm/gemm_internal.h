@@ -39,7 +39,7 @@ struct GemmEngine {
     uint8_t compute; /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
     /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
     uint8_t operand;
-    bool mixed_signs; /* multiplies unsigned by signed only: like signs are biased */
+    bool mixed_signs; /* multiplies unsigned by signed only: one of two like signs is biased */
     bool two_steps;   /* a product and a sum, by an instruction each */
     bool flushes;     /* takes denormals of sums, and makes them, zeros */
     /* a product is of two rows of A by two columns of B: sums of two rows by two columns lie in a
@@ -64,7 +64,8 @@ struct GemmPlan {
     bool transposed; /* s has A and B swapped against the caller's */
     const GemmEngine *engine;
     const CpuTuning *tuning;
-    bool flip_a; /* A's bytes are biased by 128 to the other signedness */
+    /* bytes are biased by 128 to the other signedness: B's; A's, where it is packed anyway */
+    bool flip_a, flip_b;
     bool pack_a, pack_b;
     IrComp compute;              /* type of the products' sums */
     IrComp operand_a, operand_b; /* of the elements in a unit */
@@ -196,12 +197,15 @@ GemmTilesOfC gemm_c_tile, gemm_sums_tile; /* C; where the sums go */
 LLVMValueRef gemm_panel(GemmGen *g);
 LLVMValueRef gemm_column_sums(GemmGen *g);
 LLVMValueRef gemm_packed_a(GemmGen *g);
+/* Sums of an operand's bytes become what undoes the bias of the other. */
+LLVMValueRef gemm_unbias(GemmGen *g, LLVMValueRef sums, bool is_signed);
 void gemm_pack_a(GemmGen *g);
 void gemm_pack_b(GemmGen *g);
 
 /* ---- prefetch.c ------------------------------------------------------------------------------ */
 
-uint32_t gemm_n_prefetches(const GemmPlan *p); /* cache lines of a later call's operands */
+void gemm_prefetch(GemmGen *g, LLVMValueRef p); /* a cache line, into the nearest */
+uint32_t gemm_n_prefetches(const GemmPlan *p);  /* cache lines of a later call's operands */
 void gemm_list_prefetches(GemmGen *g);
 /* Some of them, in each of `of` places that a call comes to in turn. */
 void gemm_prefetch_some(GemmGen *g, LLVMValueRef place, uint32_t of);
@@ -212,6 +216,8 @@ void gemm_prefetch_next_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row);
 
 /* ---- kernel.c, tiles.c ----------------------------------------------------------------------- */
 
+/* i1: in an even shape, each step's A tiles follow those of the one before. */
+LLVMValueRef gemm_a_follows(GemmGen *g);
 /* i1: every step's A tiles (and B tiles, where they are read in place) follow the one before. */
 LLVMValueRef gemm_steps_contiguous(GemmGen *g);
 void gemm_blocks(GemmGen *g);

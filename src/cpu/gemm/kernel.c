@@ -6,9 +6,10 @@
 #include "cpu/gemm/gemm_internal.h"
 
 typedef struct RegisterBlock {
-    LLVMValueRef tile, row;  /* grid row; first row within the tile */
-    LLVMValueRef number;     /* of this block in the call */
-    uint32_t rows, first, n; /* rows; vectors [first, first + n) */
+    LLVMValueRef tile, row;              /* grid row; first row within the tile */
+    LLVMValueRef number;                 /* of this block in the call */
+    uint32_t rows, first, n;             /* rows; vectors [first, first + n) */
+    LLVMValueRef unbias[MOST_REGISTERS]; /* by row, where B is biased: i32 that undoes it */
 } RegisterBlock;
 
 static LLVMValueRef c_address(GemmGen *g, GemmTilesOfC *tiles, const RegisterBlock *k, uint32_t r,
@@ -50,6 +51,18 @@ static void store_c(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, 
     }
 }
 
+/* Products wait for C, so the next block's is asked for while this one's are formed: of f32 at 512
+ * 4 % of the samples were there. Behind a tile's last block the lines may be anyone's. */
+static void prefetch_c_below(GemmGen *g, const RegisterBlock *k)
+{
+    RegisterBlock below = *k;
+    below.row = add(g, k->row, k64(g, k->rows));
+    for (uint32_t i = 0; i < k->rows * k->n; i++) {
+        const GemmPiece *first = &g->p->pieces[(k->first + i % k->n) * g->p->max_pieces];
+        gemm_prefetch(g, c_address(g, gemm_c_tile, &below, i / k->n, first));
+    }
+}
+
 /* C, which may count as zeros. */
 static void load_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
 {
@@ -64,6 +77,7 @@ static void load_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
     }
     for (uint32_t i = 0; i < n; i++)
         acc[i] = load_c(g, k, i / k->n, i % k->n);
+    prefetch_c_below(g, k);
     if (!go)
         return;
     from[1] = LLVMGetInsertBlock(g->b);
@@ -94,6 +108,8 @@ static void first_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
 
 static void last_sum(GemmGen *g, const RegisterBlock *k, uint32_t r, uint32_t v, LLVMValueRef x)
 {
+    if (g->p->flip_b)
+        x = add(g, x, ir_splat(g->b, k->unbias[r], g->p->lanes));
     if (g->p->s.saturate)
         x = arith_add_saturating(g->b, x, load_c(g, k, r, v), comp_is_signed((IrComp)g->p->s.c),
                                  g->p->s.c_other_sign);
@@ -251,6 +267,52 @@ static uint32_t units_at_once(const GemmPlan *p)
     return p->units * p->s.steps <= p->tuning->short_units || run % at_once ? 1 : at_once;
 }
 
+/* Loops over the units of a row of A. When the steps lie one behind the other, one pass over all
+ * their units saves the outer loop's cost. */
+static void runs_of_units(GemmGen *g, LLVMValueRef *n_steps, LLVMValueRef *n_units)
+{
+    LLVMValueRef units = k64(g, g->p->units);
+    *n_units = LLVMBuildSelect(g->b, g->contiguous, mul(g, g->steps, units), units, "");
+    *n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), g->steps, "");
+}
+
+/* So many units of a row of A, zeros behind `n`. */
+static LLVMValueRef load_row(GemmGen *g, LLVMValueRef from, LLVMValueRef n)
+{
+    LLVMValueRef lane[MOST_LANES], wanted = ir_splat(g->b, n, g->p->lanes);
+    for (uint32_t i = 0; i < g->p->lanes; i++)
+        lane[i] = k64(g, i);
+    LLVMValueRef lanes = LLVMConstVector(lane, g->p->lanes);
+    LLVMValueRef args[] = { from, LLVMBuildICmp(g->b, LLVMIntULT, lanes, wanted, ""),
+                            LLVMConstNull(g->vector) };
+    return ir_masked(g->b, "llvm.masked.load", args, 0, comp_bytes((IrComp)g->p->s.a));
+}
+
+/* What undoes B's bias: 128 times the sum of each row of A. */
+static void sum_rows(GemmGen *g, RegisterBlock *k)
+{
+    const GemmPlan *p = g->p;
+    LLVMValueRef acc[MOST_REGISTERS], n_steps, n_units, ones = ir_int(g->vector, 0x01010101);
+    runs_of_units(g, &n_steps, &n_units);
+    for (uint32_t r = 0; r < k->rows; r++)
+        acc[r] = LLVMConstNull(g->sums);
+    GemmLoop steps = gemm_loop_begin(g, acc, k->rows);
+    Operands o = { .a_unit = NULL };
+    operand_a(g, k, steps.i, &o);
+    GemmLoop units = gemm_loop_begin(g, steps.phi, k->rows);
+    LLVMValueRef left = LLVMBuildSub(g->b, n_units, units.i, "");
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef x = load_row(g, at(g, o.a[r], mul(g, units.i, o.a_unit)), left);
+        acc[r] = p->engine->product(g, units.phi[r], x, ones);
+    }
+    gemm_loop_end(g, &units, p->lanes, n_units, acc);
+    gemm_loop_end(g, &steps, 1, n_steps, acc);
+    for (uint32_t r = 0; r < k->rows; r++) {
+        LLVMValueRef sum = ir_intrinsic(g->b, "llvm.vector.reduce.add", &g->sums, 1, &acc[r], 1);
+        k->unbias[r] = gemm_unbias(g, sum, comp_is_signed((IrComp)p->s.a));
+    }
+}
+
 static void block(GemmGen *g, const RegisterBlock *k)
 {
     const GemmPlan *p = g->p;
@@ -259,11 +321,8 @@ static void block(GemmGen *g, const RegisterBlock *k)
     first_sums(g, k, acc);
     if (p->engine->pairs)
         regroup(g, k, acc);
-    /* When the steps lie one behind the other, one pass over all their units saves the outer loop's
-     * cost. */
-    LLVMValueRef n_steps = g->steps, n_units = k64(g, p->units), n_places = k64(g, 1);
-    n_units = LLVMBuildSelect(g->b, g->contiguous, mul(g, n_steps, n_units), n_units, "");
-    n_steps = LLVMBuildSelect(g->b, g->contiguous, k64(g, 1), n_steps, "");
+    LLVMValueRef n_steps, n_units, n_places = k64(g, 1);
+    runs_of_units(g, &n_steps, &n_units);
     if (gemm_n_prefetches(p)) {
         LLVMValueRef between = k64(g, units_between(p));
         n_places = LLVMBuildUDiv(g->b, n_units, between, "");
@@ -310,6 +369,14 @@ static LLVMValueRef is_followed(GemmGen *g, bool of_b, LLVMValueRef step, uint32
     return LLVMBuildAnd(g->b, same, pitch, "");
 }
 
+LLVMValueRef gemm_a_follows(GemmGen *g)
+{
+    LLVMValueRef all = LLVMConstInt(g->i1, 1, false);
+    for (uint32_t i = 0; i < g->p->s.rows; i++)
+        all = LLVMBuildAnd(g->b, all, is_followed(g, false, k64(g, 0), i), "");
+    return all;
+}
+
 LLVMValueRef gemm_steps_contiguous(GemmGen *g)
 {
     const GemmPlan *p = g->p;
@@ -332,6 +399,8 @@ LLVMValueRef gemm_steps_contiguous(GemmGen *g)
  * stride is a power of two it does not stay in any cache. */
 static void block_rows(GemmGen *g, RegisterBlock k)
 {
+    if (g->p->flip_b)
+        sum_rows(g, &k);
     for (k.first = 0; k.first < g->p->n_vectors;) {
         GemmRun run = gemm_run_begin(g, k.first, g->p->block_vectors);
         k.n = run.n;

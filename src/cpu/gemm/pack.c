@@ -26,7 +26,11 @@ typedef struct Source {
 } Source;
 
 static Source source_a(const GemmPlan *p) { return (Source){ (IrComp)p->s.a, p->operand_a }; }
-static Source source_b(const GemmPlan *p) { return (Source){ (IrComp)p->s.b, p->operand_b }; }
+static Source source_b(const GemmPlan *p)
+{
+    IrComp b = (IrComp)p->s.b;
+    return (Source){ b, p->flip_b ? b : p->operand_b };
+}
 
 static uint32_t unit_bytes(const GemmPlan *p, Source s)
 {
@@ -187,17 +191,24 @@ static LLVMValueRef b_gathered(GemmGen *g, const GemmPiece *pieces, const GemmVi
     return single ? out : convert_units(g, out, s, p->lanes);
 }
 
-/* 128 times the column sums, with the sign that is added to C. */
+LLVMValueRef gemm_unbias(GemmGen *g, LLVMValueRef sums, bool is_signed)
+{
+    LLVMValueRef x = LLVMBuildShl(g->b, sums, ir_int(LLVMTypeOf(sums), 7), "");
+    return is_signed ? LLVMBuildNeg(g->b, x, "") : x;
+}
+
 static void store_sums(GemmGen *g, uint32_t first, uint32_t n, LLVMValueRef *sums)
 {
     const GemmPlan *p = g->p;
-    for (uint32_t v = 0; v < n; v++) {
-        LLVMValueRef x = LLVMBuildShl(g->b, sums[v], ir_int(g->vector, 7), "");
-        if (comp_is_signed(p->operand_b))
-            x = LLVMBuildNeg(g->b, x, "");
-        ir_store(g->b, x, at(g, gemm_column_sums(g), gemm_vector_offset(g, first + v)),
-                 p->lanes * p->unit);
-    }
+    for (uint32_t v = 0; v < n; v++)
+        ir_store(g->b, gemm_unbias(g, sums[v], comp_is_signed(p->operand_b)),
+                 at(g, gemm_column_sums(g), gemm_vector_offset(g, first + v)), p->lanes * p->unit);
+}
+
+/* The bytes of so many units to the other signedness: 128 is added to or taken from each. */
+static LLVMValueRef flip(GemmGen *g, LLVMValueRef x, uint32_t n)
+{
+    return LLVMBuildXor(g->b, x, ir_int(LLVMVectorType(g->i32, n), 0x80808080), "");
 }
 
 /* A column-major B is transposed where it comes in whole blocks, of four columns and more. */
@@ -243,6 +254,8 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
         for (uint32_t q = 0; q < at_once; q++) {
             LLVMValueRef row = mul(g, add(g, unit, k64(g, q)), k64(g, gemm_row_bytes(p)));
             LLVMValueRef to = at(g, gemm_panel(g), row);
+            if (p->flip_b)
+                rows[q] = flip(g, rows[q], p->lanes);
             ir_store(g->b, rows[q], at(g, to, gemm_vector_offset(g, first + v)),
                      p->lanes * p->unit);
             if (sums)
@@ -356,19 +369,15 @@ static LLVMValueRef packed_tile(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef 
                mul(g, step, k64(g, (uint64_t)p->units * p->unit)));
 }
 
-/* The bytes to the other signedness: 128 is added to or taken from each. */
-static LLVMValueRef flip(GemmGen *g, LLVMValueRef x, uint32_t n)
-{
-    return LLVMBuildXor(g->b, x, ir_int(LLVMVectorType(g->i32, n), 0x80808080), "");
-}
-
-/* A tile's rows (or, column-major, its units) converted into scratch in the order they have. */
-static void pack_a_tile(GemmGen *g, const GemmView *t, LLVMValueRef tile_row, LLVMValueRef step)
+/* Rows (or, column-major, units) of a tile, and of as many steps' tiles behind it, converted into
+ * scratch in the order they have. */
+static void pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step, uint32_t steps)
 {
     const GemmPlan *p = g->p;
     Source s = source_a(p);
+    GemmView view = gemm_a_tile(g, tile_row, step), *t = &view;
     bool col = p->s.a_col;
-    uint32_t run = col ? p->s.M : p->units; /* units that lie side by side in scratch */
+    uint32_t run = col ? p->s.M : p->units * steps; /* units that lie side by side in scratch */
     uint32_t rows = col ? p->units : p->s.M, group = p->engine->group;
     LLVMValueRef base = packed_tile(g, tile_row, step), none = NULL;
     GemmLoop l = gemm_loop_begin(g, &none, 0);
@@ -389,15 +398,36 @@ static void pack_a_tile(GemmGen *g, const GemmView *t, LLVMValueRef tile_row, LL
     gemm_loop_end(g, &l, 1, k64(g, rows), NULL);
 }
 
-void gemm_pack_a(GemmGen *g)
+/* So many steps at once. */
+static void pack_a_steps(GemmGen *g, uint32_t at_once)
 {
     LLVMValueRef none = NULL;
-    if (!g->p->pack_a)
-        return;
     GemmLoop rows = gemm_loop_begin(g, &none, 0);
     GemmLoop steps = gemm_loop_begin(g, &none, 0);
-    GemmView t = gemm_a_tile(g, rows.i, steps.i);
-    pack_a_tile(g, &t, rows.i, steps.i);
-    gemm_loop_end(g, &steps, 1, g->steps, NULL);
+    pack_a_tiles(g, rows.i, steps.i, at_once);
+    gemm_loop_end(g, &steps, at_once, g->steps, NULL);
     gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
+}
+
+/* Rows that go on from step to step are read and written as whole vectors. */
+void gemm_pack_a(GemmGen *g)
+{
+    const GemmShape *s = &g->p->s;
+    if (!g->p->pack_a)
+        return;
+    if (!s->even || s->a_col || s->steps == 1) {
+        pack_a_steps(g, 1);
+        return;
+    }
+    LLVMBasicBlockRef joined = LLVMAppendBasicBlockInContext(g->cx, g->fn, "a_joined");
+    LLVMBasicBlockRef apart = LLVMAppendBasicBlockInContext(g->cx, g->fn, "a_apart");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "a_packed");
+    LLVMBuildCondBr(g->b, gemm_a_follows(g), joined, apart);
+    LLVMPositionBuilderAtEnd(g->b, joined);
+    pack_a_steps(g, s->steps);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, apart);
+    pack_a_steps(g, 1);
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
 }

@@ -72,7 +72,11 @@ static void plan_engine(GemmPlan *p, const CpuTarget *t)
     p->compute = compute_type(p);
     p->operand_a = operand_type(p, (IrComp)s->a);
     p->operand_b = operand_type(p, (IrComp)s->b);
-    p->flip_a = p->engine->mixed_signs && s->a == s->b;
+    bool flip = p->engine->mixed_signs && s->a == s->b;
+    p->flip_a = flip && s->a_col;
+    p->flip_b = flip && !s->a_col;
+    if (p->flip_b)
+        p->operand_b = s->b == COMP_S8 ? COMP_U8 : COMP_S8;
     p->unit = p->engine->group * comp_bytes(p->operand_b);
     p->units = s->K / p->engine->group;
 }
@@ -155,7 +159,7 @@ static bool packs_a(const GemmPlan *p)
         return true;
     if (!p->engine->product)
         return s->M % 16 != 0 || s->K * comp_bytes((IrComp)s->a) % 64 != 0;
-    return p->flip_a || (s->a_col && p->engine->group > 1);
+    return s->a_col && p->engine->group > 1;
 }
 
 static bool packs_b(const GemmPlan *p)

@@ -65,6 +65,8 @@ static void prefetch(GemmGen *g, LLVMValueRef p, uint32_t bytes, uint32_t level)
     }
 }
 
+void gemm_prefetch(GemmGen *g, LLVMValueRef p) { prefetch(g, p, 1, NEAREST); }
+
 /* The lines' addresses, `ahead` bytes on from the tiles of this call, from the list's entry `first`
  * on, in the order of memory. */
 static void list_lines(GemmGen *g, bool of_b, LLVMValueRef ahead, uint32_t first)
@@ -153,7 +155,7 @@ void gemm_prefetch_rows(GemmGen *g, LLVMValueRef tile, LLVMValueRef row)
 {
     const GemmShape *s = &g->p->s;
     LLVMValueRef none = NULL;
-    if (!prefetches_by_block(g->p))
+    if (!g->p->tuning->rows_ahead || !prefetches_by_block(g->p))
         return;
     LLVMBasicBlockRef go = when_cold(g);
     GemmLoop steps = gemm_loop_begin(g, &none, 0);

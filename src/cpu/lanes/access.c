@@ -18,29 +18,6 @@
 /* the most lanes of a subgroup, and the most scalars of a wide access: 4 a lane */
 enum { MAX_LANES = 128, WIDEST = 4 * MAX_LANES };
 
-/* ---- intrinsics ------------------------------------------------------------------------------ */
-
-/* Calls an intrinsic for masked accesses, of whose arguments number `address` is one. Since LLVM 22
- * the alignment is an attribute of it; before, it was an argument of its own. */
-static LV masked(Emit *e, const char *name, LT type, const LV args[3], unsigned address,
-                 unsigned align)
-{
-    LT types[2] = { type, LLVMTypeOf(args[address]) };
-    LV all[4];
-    unsigned m = 0;
-    for (unsigned k = 0; k < 3; k++) {
-        all[m++] = args[k];
-        if (LLVM_VERSION_MAJOR < 22 && k == address)
-            all[m++] = ir_int(e->i32, align);
-    }
-    LV call = ir_intrinsic(e->b, name, types, 2, all, m);
-    if (LLVM_VERSION_MAJOR >= 22) {
-        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-        LLVMAddCallSiteAttribute(call, address + 1, LLVMCreateEnumAttribute(e->cx, kind, align));
-    }
-    return call;
-}
-
 /* Machines gather elements of at least 32 bits; LLVM would load narrower ones one by one. Each lies
  * within an aligned word, which may be read wherever one of its bytes may. */
 static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
@@ -50,7 +27,7 @@ static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
     LV aligned[2] = { address, ir_int(addresses, ~3ull) };
     LV args[3] = { ir_intrinsic(e->b, "llvm.ptrmask", types, 2, aligned, 2), mask,
                    LLVMConstNull(words) };
-    LV word = masked(e, "llvm.masked.gather", words, args, 0, 4);
+    LV word = ir_masked(e->b, "llvm.masked.gather", args, 0, 4);
     LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
     byte = LLVMBuildAnd(e->b, byte, ir_int(words, 3), "");
     word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, ir_int(words, 3), ""), "");
@@ -184,7 +161,7 @@ static LV load_all_or_some(Emit *e, LT type, const LV args[3], unsigned align)
     AllOrSome w = all_or_some(e, args[1]);
     LV v[2] = { ir_load(e->b, type, args[0], align) };
     go_on(e, &w, w.some);
-    v[1] = masked(e, "llvm.masked.load", type, args, 0, align);
+    v[1] = ir_masked(e->b, "llvm.masked.load", args, 0, align);
     go_on(e, &w, w.done);
     LV phi = LLVMBuildPhi(e->b, type, "");
     LLVMAddIncoming(phi, v, &w.all, 2);
@@ -196,7 +173,7 @@ static void store_all_or_some(Emit *e, const LV args[3], unsigned align)
     AllOrSome w = all_or_some(e, args[2]);
     ir_store(e->b, args[0], args[1], align);
     go_on(e, &w, w.some);
-    masked(e, "llvm.masked.store", LLVMTypeOf(args[0]), args, 1, align);
+    ir_masked(e->b, "llvm.masked.store", args, 1, align);
     go_on(e, &w, w.done);
 }
 
@@ -213,7 +190,7 @@ LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
         return gather_narrow(e, type, address, bits, mask);
     if (!lanes && !LLVMIsConstant(mask) && needs_test(e, bits))
         return load_all_or_some(e, type, args, align);
-    return masked(e, lanes ? "llvm.masked.gather" : "llvm.masked.load", type, args, 0, align);
+    return ir_masked(e->b, lanes ? "llvm.masked.gather" : "llvm.masked.load", args, 0, align);
 }
 
 void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
@@ -229,7 +206,7 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
         store_all_or_some(e, args, align);
         return;
     }
-    masked(e, lanes ? "llvm.masked.scatter" : "llvm.masked.store", LLVMTypeOf(v), args, 1, align);
+    ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);
 }
 
 static LV plain_load(Emit *e, const EmitPointer *p, LT type, LV address, unsigned align)

@@ -78,6 +78,7 @@ struct CpuTuning {
     uint32_t short_units;    /* a kernel of so many has one an iteration */
     uint32_t packed_vectors; /* of B, packed side by side */
     uint32_t blocks_to_pack; /* more blocks of C's rows than this: B is packed */
+    uint32_t rows_ahead;     /* blocks of A's rows that are prefetched where A is cold: 0 or 1 */
     uint32_t queues;         /* wait queues: iterations that a prefetch is ahead at most */
 
     /* dispatches */
