@@ -28,7 +28,7 @@ layout(constant_id = 5) const int STRIDE = 1;
 layout(constant_id = 6) const int DILATION = 1;
 const int DEPTH = 32, PACKED = K / 8;
 
-layout(set = 0, binding = 0) readonly buffer Input { E pixels[]; };
+layout(set = 0, binding = 0) readonly buffer Input { E pixels[][DEPTH / PACKED]; };
 layout(set = 0, binding = 1) readonly buffer Weights { T weights[]; };
 layout(set = 0, binding = 2) writeonly buffer Output { float result[]; };
 
@@ -43,13 +43,11 @@ void main()
         int y = row + (f / FILTER - FILTER / 2) * DILATION;
         int x = column + (f % FILTER - FILTER / 2) * DILATION;
         bool inside = y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH;
-        int from = inside ? (y * WIDTH + x) * (CHANNELS_IN / PACKED) : 0;
+        int from = inside ? (y * WIDTH + x) * (CHANNELS_IN / DEPTH) : 0;
         for (int c = 0; c < CHANNELS_IN; c += DEPTH) {
-            E values[DEPTH / PACKED];
-            for (int i = 0; i < DEPTH / PACKED; i++) {
-                E value = pixels[from + c / PACKED + i];
-                values[i] = inside ? value : E(0);
-            }
+            E values[DEPTH / PACKED] = pixels[from + c / DEPTH];
+            for (int i = 0; i < DEPTH / PACKED; i++)
+                values[i] = inside ? values[i] : E(0);
             [[unroll]] for (int k = 0; k < DEPTH; k += K) {
                 coopmat<T, gl_ScopeSubgroup, 64, K, gl_MatrixUseA> a;
                 coopmat<T, gl_ScopeSubgroup, K, 64, gl_MatrixUseB> b;

@@ -64,7 +64,7 @@ static void take_item(Lines *l, int i, int x)
 TEST(each_call_prints_once)
 {
     static Lines lines;
-    static int x[1024];
+    _Alignas(16) static int x[1024];
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *device = NULL;
     HeddleModule *module = NULL;

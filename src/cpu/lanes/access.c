@@ -294,8 +294,7 @@ static void remark_gather(Emit *e, const EmitPointer *p, uint32_t size, bool sto
                     needs_loop(e, size * 8, store) ? ", carried out one after the other" : "");
 }
 
-/* Memory that holds zeros, for loads outside of their buffer. */
-static LV zeros(Emit *e)
+LV access_zeros(Emit *e)
 {
     LT type = LLVMArrayType2(e->i8, 64);
     LV g = LLVMGetNamedGlobal(e->ll, "zeros");
@@ -315,7 +314,7 @@ static LV load_same(Emit *e, const EmitPointer *p, const LanesPart *part)
     LV address = address_of_part(e, p, part->byte, size);
     LV inside = lanes_in_bounds(e, p, part->byte, size);
     if (inside)
-        address = LLVMBuildSelect(e->b, inside, address, zeros(e), "");
+        address = LLVMBuildSelect(e->b, inside, address, access_zeros(e), "");
     access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
     return plain_load(e, p, memory_type(e, part->type), address, alignment(e, p, part->type));
 }
@@ -551,6 +550,18 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
                        mask ? mask : lanes_mask(e));
 }
 
+/* Where each scalar would take a gather. The number of scalars, 0: none. */
+static uint32_t load_chunk(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
+                           LV *leaves)
+{
+    if (in_groups(e, p, part) || same_in_groups(e, p) || windows_wanted(e, p, part))
+        return 0;
+    uint32_t loaded = chunks_load(e, p, part, n, leaves);
+    for (uint32_t k = 0; k < loaded; k++)
+        count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part[k].type));
+    return loaded;
+}
+
 static LV load_part(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     if (lanes_same_address(p))
@@ -640,8 +651,13 @@ static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         Wide w = wide_of(e, p, part, n, stride);
         load_wide(e, &w, leaves);
     }
-    for (uint32_t k = 0; k < n && !stride; k++)
-        leaves[k] = load_part(e, p, &part[k]);
+    for (uint32_t k = 0, done; k < n && !stride; k += done) {
+        done = load_chunk(e, p, &part[k], n - k, &leaves[k]);
+        if (!done) {
+            leaves[k] = load_part(e, p, &part[k]);
+            done = 1;
+        }
+    }
 }
 
 static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *v)

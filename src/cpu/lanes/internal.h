@@ -70,6 +70,7 @@ void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64
 /* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
 void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes);
 LV access_concatenate(Emit *e, LV *v, uint32_t n);
+LV access_zeros(Emit *e); /* 64 bytes of memory, for loads that must not read where they would */
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
 LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
@@ -134,6 +135,11 @@ EmitFn group_async_copy, group_wait_events;
 bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part);
 /* Loads a scalar of each lane so, of `type` all together. NULL: it cannot. */
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align);
+
+/* ---- chunks.c: scalars that follow one another in each lane ---------------------------------- */
+
+/* Loads the first of n scalars of each lane so; how many, 0 if it cannot. */
+uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves);
 
 /* ---- dot.c ----------------------------------------------------------------------------------- */
 

@@ -17,8 +17,9 @@
 static uint32_t find(const char *body, uint32_t groups, uint32_t check, char *text, size_t size)
 {
     Kernel k;
-    uint32_t out[256] = { 0 }, push = 3, kinds = 0;
-    static float data[1024];
+    _Alignas(16) uint32_t out[256] = { 0 };
+    _Alignas(16) static float data[1024];
+    uint32_t push = 3, kinds = 0;
     char source[4096];
     snprintf(source, sizeof(source), "%s%s", HEAD, body);
     if (!kernel_glsl(&k, source))

@@ -179,7 +179,7 @@ static const char far_tensor[] =
 
 static void load_far(HeddleDeviceKind kind, uint32_t *far, size_t size, uint32_t rows, bool robust)
 {
-    uint32_t out[256] = { 0 };
+    _Alignas(16) uint32_t out[256] = { 0 };
     HeddleModule *m = NULL;
     HeddleKernel *k = NULL;
     HeddleBuffer *b[2] = { NULL };

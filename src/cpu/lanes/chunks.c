@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loads of lanes each of which reads several scalars that follow one another, wherever that is: a
+ * vector, a pixel's channels. A lane's scalars are loaded in chunks as long as the machine's
+ * vectors, or as there are scalars, and transposed: within blocks of 16 bytes by interleaving, then
+ * block by block by taking every other one, for both of which all machines have instructions. A
+ * scalar of a vector's lanes then costs a load and a few permutations, where a gather loads lane by
+ * lane. Inactive lanes read zeros.
+ */
+#include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
+
+enum { BLOCK = 16, MOST = 64 /* bytes of a vector, so of a chunk, and of access_zeros */ };
+
+/* Powers of two. Vector number a * in_block + i has the chunks of the lanes in_block * j + i, where
+ * j is a * n + 0, 1, ... n - 1, with n chunks in a vector. */
+typedef struct Chunks {
+    uint32_t in_block; /* scalars of a block */
+    uint32_t blocks;   /* of a chunk */
+    uint32_t size;     /* scalars of a vector; and the lanes that are transposed together */
+    unsigned align;
+    LT type; /* of a chunk */
+} Chunks;
+
+static bool follows(Emit *e, const LanesPart *part, uint32_t k)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type);
+    return part[k].byte == part->byte + (int64_t)k * size && part[k].type->kind != SPV_BOOL &&
+           emit_scalar_type(e, part[k].type) == emit_scalar_type(e, part->type);
+}
+
+static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, Chunks *c)
+{
+    uint32_t adjacent = 0, size = emit_scalar_bytes(e, part->type);
+    if (!p->lane_index || p->at.rule == LAYOUT_LANES || p->affine.expected || p->volatile_ ||
+        address_checked(e, p))
+        return false;
+    c->in_block = BLOCK / size;
+    c->size = MIN(lanes_of(e)->machine->vector_bits / 8 / size, e->W);
+    while (adjacent < MIN(n, c->size) && follows(e, part, adjacent))
+        adjacent++;
+    if (adjacent < c->in_block || c->size < c->in_block)
+        return false;
+    for (c->blocks = 1; 2 * c->blocks * c->in_block <= adjacent;)
+        c->blocks *= 2;
+    c->align = p->align && p->align < size ? p->align : size;
+    c->type = LLVMVectorType(emit_scalar_type(e, part->type), c->blocks * c->in_block);
+    return true;
+}
+
+/* A lane's address; from a base and the lane's index, if that is what addresses consist of. */
+static LV lane_address(Emit *e, LV address, uint32_t lane)
+{
+    LV base = LLVMIsAGetElementPtrInst(address) ? LLVMGetOperand(address, 0) : NULL;
+    LV at = ir_int(e->i32, lane);
+    if (!base || LLVMGetNumOperands(address) != 2 || emit_is_lanes(base))
+        return LLVMBuildExtractElement(e->b, address, at, "");
+    LV index = LLVMBuildExtractElement(e->b, LLVMGetOperand(address, 1), at, "");
+    return LLVMBuildGEP2(e->b, LLVMGetGEPSourceElementType(address), base, &index, 1, "");
+}
+
+static void load_vectors(Emit *e, const Chunks *c, LV address, uint32_t first, LV *v)
+{
+    LV chunk[MOST];
+    uint32_t n = c->size / (c->blocks * c->in_block);
+    for (uint32_t k = 0; k < c->blocks * c->in_block; k++) {
+        uint32_t lane = first + k / c->in_block * c->in_block * n + k % c->in_block;
+        for (uint32_t j = 0; j < n; j++)
+            chunk[j] =
+                ir_load(e->b, c->type, lane_address(e, address, lane + j * c->in_block), c->align);
+        v[k] = access_concatenate(e, chunk, n);
+    }
+}
+
+/* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
+static LV interleave(Emit *e, const Chunks *c, LV x, LV y, bool second)
+{
+    int from[MOST];
+    for (uint32_t k = 0; k < c->size; k++) {
+        uint32_t at = k % c->in_block / 2 + (second ? c->in_block / 2 : 0);
+        from[k] = (int)(k / c->in_block * c->in_block + at + (k % 2 ? c->size : 0));
+    }
+    return ir_shuffle(e->b, x, y, from, c->size);
+}
+
+/* Every other block of x and y, from the first or the second one. */
+static LV every_other(Emit *e, const Chunks *c, LV x, LV y, bool second)
+{
+    int from[MOST];
+    for (uint32_t k = 0; k < c->size; k++)
+        from[k] = (int)((2 * (k / c->in_block) + second) * c->in_block + k % c->in_block);
+    return ir_shuffle(e->b, x, y, from, c->size);
+}
+
+/* v: from chunks to the scalars of a vector's lanes, one by one. */
+static void transpose(Emit *e, const Chunks *c, LV *v)
+{
+    LV from[MOST];
+    uint32_t n = c->blocks * c->in_block, half = c->in_block / 2;
+    for (uint32_t stage = 1; stage < c->in_block; stage *= 2) {
+        memcpy(from, v, n * sizeof *v);
+        for (uint32_t k = 0; k < n; k++) {
+            const LV *block = from + k / c->in_block * c->in_block + k % c->in_block / 2;
+            v[k] = interleave(e, c, block[0], block[half], k % 2);
+        }
+    }
+    for (uint32_t stage = 1; stage < c->blocks; stage *= 2) {
+        memcpy(from, v, n * sizeof *v);
+        for (uint32_t k = 0; k < n; k++) {
+            const LV *pair = from + 2 * (k / c->in_block) * c->in_block % n + k % c->in_block;
+            v[k] = every_other(e, c, pair[0], pair[c->in_block], k >= n / 2);
+        }
+    }
+}
+
+uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
+{
+    Chunks c;
+    if (!plan(e, p, part, n, &c))
+        return 0;
+    uint32_t groups = e->W / c.size, scalars = c.blocks * c.in_block;
+    LV address = address_of_part(e, p, part->byte, emit_scalar_bytes(e, part->type));
+    if (e->mask) {
+        LV safe = emit_lanes(e, access_zeros(e));
+        address = LLVMBuildSelect(e->b, e->mask, address, safe, "");
+    }
+    LV v[MOST], *pieces = NEW_ARRAY(e->arena, LV, (size_t)groups * scalars);
+    for (uint32_t g = 0; g < groups; g++) {
+        load_vectors(e, &c, address, g * c.size, v);
+        transpose(e, &c, v);
+        for (uint32_t k = 0; k < scalars; k++)
+            pieces[k * groups + g] = v[k];
+    }
+    for (uint32_t k = 0; k < scalars; k++)
+        leaves[k] = access_concatenate(e, pieces + (size_t)k * groups, groups);
+    return scalars;
+}
