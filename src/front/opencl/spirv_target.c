@@ -105,8 +105,11 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 
 /* One function a kernel, its variables values, its pointers of known address spaces: the target
  * guesses what pointers lead to, and guesses best when there is little of it. What no kernel calls,
- * most of a large library, goes first: inlining into it took three quarters of the pass's time. */
-#define ONE_FUNCTION "globaldce,always-inline,globaldce"
+ * most of a large library, goes first: inlining into it took three quarters of the pass's time.
+ * What is left is small before it is copied to every call, where that may be: debuggers want its
+ * variables, and a shader's pointers must not depend on more than the source's own do. */
+#define ONE_FUNCTION(before) "globaldce," before "always-inline,globaldce"
+#define SMALL                "function(mem2reg,early-cse,simplifycfg),"
 #define TIDY(promote, loops)                                                                       \
     "function(" promote ",early-cse," loops promote ",early-cse,infer-address-spaces,early-cse)"
 #define LOOPS "loop(loop-rotate,loop-unroll-full),"
@@ -165,7 +168,8 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
 {
     if (e->form == OCL_SPIRV_WITH_VARIABLES)
         ocl_keep_variables(e->module);
-    run_passes(e, ONE_FUNCTION, machine);
+    bool plain = e->form == OCL_SPIRV_KERNELS;
+    run_passes(e, plain ? ONE_FUNCTION(SMALL) : ONE_FUNCTION(""), machine);
     if (e->form == OCL_SPIRV_WITH_VARIABLES)
         ocl_keep_inlined(e->module);
     bool vast = is_vast(e->module);
