@@ -41,9 +41,10 @@ endforeach()
 find_package(Threads REQUIRED)
 target_sources(bench_compute PRIVATE ${compute_parts})
 target_link_libraries(bench_compute PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-# cuBLAS it opens at run time.
+# cuBLAS and OpenCL they open at run time.
 target_sources(bench_cuda PRIVATE ${cuda_parts})
 target_link_libraries(bench_cuda PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(bench_pocl PRIVATE ${CMAKE_DL_LIBS})
 if(TARGET heddle_cli)
     target_compile_definitions(bench_opencl PRIVATE "HEDDLE_COMMAND=\"$<TARGET_FILE:heddle_cli>\""
         "HEDDLE_CLANG=\"${HEDDLE_LLVM_BINDIR}/clang\"")
