@@ -24,6 +24,20 @@ static uint32_t native_extensions(const HlInstance *i, VkPhysicalDevice p, Arena
     return found & ((1u << HL_NONE) - 1);
 }
 
+/* Drivers may list NV2 with a part of its features, of which the layer then does all; what decodes
+ * for its loads goes with them. */
+static uint32_t ours(const HlConfig *config, uint32_t native, const VkfFacts *f)
+{
+    const VkBool32 *has = &f->features.matrices2.cooperativeMatrixWorkgroupScope;
+    bool whole = true;
+    for (uint32_t k = 0; k < hl_extensions[HL_NV2].n_features; k++)
+        whole = whole && has[k];
+    uint32_t all = (~native & ((1u << HL_NONE) - 1)) | config->added | (whole ? 0 : 1u << HL_NV2);
+    if (all >> HL_NV2 & 1)
+        all |= 1u << HL_DECODE_VECTOR;
+    return all & ~config->hidden;
+}
+
 static bool has_type(const VkfFacts *f, HeddleType t)
 {
     const uint32_t features = f->profile.features;
@@ -108,8 +122,7 @@ static void describe(void *user)
     if (vkf_cache_path(&p->facts, i->config.cache, "profile.json", path, sizeof path))
         vkf_read_answers(&p->facts, path, a);
     p->native = native_extensions(i, p->handle, a);
-    p->ours = ~p->native & ((1u << HL_NONE) - 1);
-    p->ours = (p->ours | i->config.added) & ~i->config.hidden;
+    p->ours = ours(&i->config, p->native, &p->facts);
     p->profile = p->facts.profile;
     for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
         if (p->ours >> k & 1)

@@ -22,6 +22,8 @@ static struct {
     PFN_vkCreateDevice create_device;
     PFN_vkCreateShaderModule create_module;
     PFN_vkCreateComputePipelines create_pipelines;
+    PFN_vkGetPhysicalDeviceFeatures2 features;
+    bool partly; /* NV2 is listed without workgroup scope */
     char extensions[MOST][VK_MAX_EXTENSION_NAME_SIZE]; /* of the last device */
     uint32_t n_extensions;
     VkShaderModule module;        /* the last one that was made */
@@ -52,6 +54,15 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice p,
         snprintf(below.extensions[below.n_extensions++], VK_MAX_EXTENSION_NAME_SIZE, "%s",
                  info->ppEnabledExtensionNames[k]);
     return below.create_device(p, info, alloc, out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL features_of(VkPhysicalDevice p, VkPhysicalDeviceFeatures2 *out)
+{
+    below.features(p, out);
+    for (VkBaseOutStructure *s = out->pNext; s && below.partly; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV)
+            ((VkPhysicalDeviceCooperativeMatrix2FeaturesNV *)s)->cooperativeMatrixWorkgroupScope =
+                VK_FALSE;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
@@ -184,6 +195,7 @@ static const struct {
 } commands[] = {
     { "vkCreateDevice", (PFN_vkVoidFunction)create_device },
     { "vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device },
+    { "vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)features_of },
     { "vkCreateShaderModule", (PFN_vkVoidFunction)create_module },
     { "vkCreateComputePipelines", (PFN_vkVoidFunction)create_pipelines },
     { "vkCreateShadersEXT", (PFN_vkVoidFunction)create_shaders },
@@ -254,6 +266,8 @@ static bool instance_new(Gpu *g)
         return false;
     below.get_device = (PFN_vkGetDeviceProcAddr)below.get(g->instance, "vkGetDeviceProcAddr");
     below.create_device = (PFN_vkCreateDevice)below.get(g->instance, "vkCreateDevice");
+    below.features = (PFN_vkGetPhysicalDeviceFeatures2)below.get(g->instance,
+                                                                 "vkGetPhysicalDeviceFeatures2");
     below.create_module = (PFN_vkCreateShaderModule)below.get(g->instance, "vkCreateShaderModule");
     below.create_pipelines =
         (PFN_vkCreateComputePipelines)below.get(g->instance, "vkCreateComputePipelines");
@@ -573,6 +587,30 @@ TEST(what_is_added_is_the_layers)
     CHECK(!lists(&g, names[0]) && !lists(&g, names[1]) && !n_shapes(&g));
     gpu_free(&g);
     unsetenv("HEDDLE_LAYER_EXTENSIONS");
+}
+
+/* Of an extension that the driver lists with a part of its features, the layer does all. */
+TEST(what_is_there_in_part_is_the_layers)
+{
+    static const char *const names[] = { "VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2",
+                                         "VK_NV_cooperative_matrix_decode_vector" };
+    Gpu g = { 0 };
+    REQUIRE(layer_open());
+    setenv("HEDDLE_MATRICES", "all", 1);
+    for (int partly = 0; partly < 2; partly++) {
+        below.partly = partly;
+        REQUIRE(instance_new(&g) && device_new(&g, names, COUNT_OF(names)));
+        VkPhysicalDeviceCooperativeMatrix2FeaturesNV nv2 = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV };
+        VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &nv2 };
+        VK(GetPhysicalDeviceFeatures2)(g.physical, &all);
+        CHECK(nv2.cooperativeMatrixWorkgroupScope && nv2.cooperativeMatrixBlockLoads);
+        CHECK(lists(&g, names[1]) && lists(&g, names[2]) && asked_for(names[0]));
+        CHECK(asked_for(names[1]) == !partly && asked_for(names[2]) == !partly);
+        gpu_free(&g);
+    }
+    below.partly = false;
 }
 
 TEST(a_device_without_the_family_has_the_drivers_commands)
