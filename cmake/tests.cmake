@@ -33,7 +33,7 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         fits:qcom fits:mixed narrow:khr narrow:qcom narrow:nv2 narrow:nv none:kernels
         fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors asked:nv2 asked:mixed asked:tensors
         integers:khr integers:tiny integers:nv2 integers:mixed integers:nv integers:levels integers:tensors
-        mixture:tiny mixture:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
+        mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)

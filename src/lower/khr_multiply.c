@@ -2,8 +2,9 @@
  *
  * khr_multiply: a multiply-add through workgroup memory. A and B go there, as much of them in K as
  * there is room for, and every invocation sums up the products of its own elements: over k outside,
- * so that what several elements share of a row or a column is loaded once. Sums are f32 (f64),
- * integers of 32 bits (64 where the result has them, or saturates), rounded or cut once in the end.
+ * so that what several elements share of a row or a column is loaded once. Where invocations hold
+ * whole columns, elements of A are shuffled to them instead. Sums are f32 (f64), integers of 32
+ * bits (64 where the result has them, or saturates), rounded or cut once in the end.
  */
 #include "lower/internal.h"
 
@@ -14,6 +15,7 @@ typedef struct Multiply {
     bool sign_a, sign_b, sign_c, sign_d, saturate;
     uint32_t depth, slab; /* K, and how much of it is staged at once */
     uint32_t b_first;     /* where B begins in its staging */
+    bool shuffles;        /* A is not staged */
     SpvId sums;           /* a variable: an array of them */
     SpvId products;       /* the array's type */
 } Multiply;
@@ -84,7 +86,8 @@ static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 
 static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
 {
-    uint64_t each = x->d->rows * x->a->element->size + x->d->cols * x->b->element->size;
+    uint64_t each = x->d->cols * x->b->element->size;
+    each += x->shuffles ? 0 : x->d->rows * x->a->element->size;
     return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
 }
 
@@ -116,9 +119,10 @@ static void choose_slab(const Lower *l, Multiply *x)
 static void open_staging(Lower *l, Multiply *x)
 {
     bool one = x->a->element == x->b->element;
-    uint32_t na = x->d->rows * x->slab, nb = x->d->cols * x->slab;
+    uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab, nb = x->d->cols * x->slab;
     x->b_first = one ? na : 0;
-    staging_of(l, x->a->element->id, x->d->scope, one ? na + nb : na);
+    if (na)
+        staging_of(l, x->a->element->id, x->d->scope, one ? na + nb : na);
     staging_of(l, x->b->element->id, x->d->scope, one ? na + nb : nb);
 }
 
@@ -157,6 +161,14 @@ static SpvId sum_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
     return build_element(l, at, SpvStorageClassFunction, x->sum->id, x->sums, e);
 }
 
+static SpvId add_product(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const SpvId of[2])
+{
+    bool is_float = x->sum->kind == SPV_FLOAT;
+    SpvId type = x->sum->id;
+    SpvId product = BUILD(l, at, is_float ? SpvOpFMul : SpvOpIMul, type, of[0], of[1]);
+    return BUILD(l, at, is_float ? SpvOpFAdd : SpvOpIAdd, type, sum, product);
+}
+
 /* The products in one iteration for each of n elements: few iterations, since Mesa's lavapipe ends
  * all loops of an invocation together after 65,535 of them, and few loads and stores of sums. */
 static uint32_t products_at_once(const Multiply *x, uint32_t n)
@@ -172,7 +184,6 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 {
     SpvInst *body;
     SpvId step, type = x->sum->id;
-    bool is_float = x->sum->kind == SPV_FLOAT;
     uint32_t n = place_length(l, x->d), products = products_at_once(x, n);
     build_loop(l, before, x->slab / products, &body, &step);
     SpvId k = build_mul(l, body, step, build_const(l, products));
@@ -187,11 +198,60 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
             uint32_t behind = x->b_first + of * x->d->cols;
             SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, at_a, build_const(l, of)));
             SpvId b = fetch(l, e.at, x, true, build_add(l, e.at, at_b, build_const(l, behind)));
-            SpvId product = BUILD(l, e.at, is_float ? SpvOpFMul : SpvOpIMul, type, a, b);
-            sum = BUILD(l, e.at, is_float ? SpvOpFAdd : SpvOpIAdd, type, sum, product);
+            sum = add_product(l, e.at, x, sum, (SpvId[]){ a, b });
         }
         build_store(l, e.at, to, sum);
     }
+}
+
+/* Where invocations hold whole columns of the result, and a row of A is as long as so many
+ * subgroups: which invocation has an element of A then depends on its k alone. Numbers of other
+ * sizes than 32 bits, but f64, are shuffled only with a feature of their own. */
+static bool may_shuffle(const Lower *l, const Multiply *x)
+{
+    const LowerProfile *p = l->profile;
+    uint32_t lanes = place_lanes(l, x->d->scope);
+    return p->features & PROFILE_HAS_SHUFFLES && x->d->scope == SpvScopeSubgroup && lanes > 1 &&
+           l->width <= p->max_subgroup_size && x->d->cols % lanes == 0 && x->depth % lanes == 0 &&
+           place_length(l, x->d) <= UNROLLED && (x->sum->kind == SPV_FLOAT || x->sum->bits == 32) &&
+           place_is_by_number(l, x->a) && place_is_by_number(l, x->d);
+}
+
+/* The element of A that lane `lane` holds of those from `number` on. */
+static SpvId shuffled(Lower *l, SpvInst *at, const Multiply *x, uint32_t number, SpvId lane)
+{
+    uint32_t e = number / place_lanes(l, x->d->scope);
+    SpvId matrix = spv_operand(x->inst, 0);
+    SpvId own = BUILD(l, at, SpvOpCompositeExtract, x->a->element->id, matrix, e);
+    own = widen(l, at, x, x->a->element, x->sign_a, own);
+    return BUILD(l, at, SpvOpGroupNonUniformShuffle, x->sum->id, build_const(l, x->d->scope), own,
+                 lane);
+}
+
+/* Adds the products of all k, in their order. */
+static void add_shuffled(Lower *l, const Multiply *x)
+{
+    SpvInst *at;
+    SpvId lane, *b;
+    uint32_t lanes = place_lanes(l, x->d->scope), across = x->d->cols / lanes;
+    b = NEW_ARRAY(l->scratch, SpvId, across);
+    for (uint32_t first = 0; first < x->depth; first += lanes) {
+        build_loop(l, x->inst, lanes, &at, &lane);
+        SpvId k = build_add(l, at, lane, build_const(l, first));
+        SpvId line = build_mul(l, at, k, build_const(l, x->d->cols));
+        line = build_add(l, at, line, place_lane(l, at, x->d->scope));
+        for (uint32_t e = 0; e < across; e++)
+            b[e] = fetch(l, at, x, true, build_add(l, at, line, build_const(l, e * lanes)));
+        for (uint32_t row = 0; row < x->d->rows; row++) {
+            SpvId a = shuffled(l, at, x, row * x->depth + first, lane);
+            for (uint32_t e = 0; e < across; e++) {
+                SpvId to = sum_pointer(l, at, x, build_const(l, row * across + e));
+                SpvId sum = build_load(l, at, x->sum->id, to);
+                build_store(l, at, to, add_product(l, at, x, sum, (SpvId[]){ a, b[e] }));
+            }
+        }
+    }
+    l->shuffles = true;
 }
 
 static SpvId finish(Lower *l, const Multiply *x)
@@ -241,7 +301,12 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
     x->depth = x->a->cols;
     if (!choose_sum(l, x))
         return false;
+    x->shuffles = may_shuffle(l, x);
     choose_slab(l, x);
+    if (x->shuffles && x->slab < x->depth) {
+        x->shuffles = false;
+        choose_slab(l, x);
+    }
     open_staging(l, x);
     SpvId n = build_const(l, place_length(l, x->d));
     SpvId type = spv_array_type(l->m, x->sum->id, n);
@@ -262,11 +327,17 @@ void khr_multiply(Lower *l, SpvInst *i)
         build_loop(l, i, x.depth / x.slab, &at, &part);
         from = build_mul(l, at, part, build_const(l, x.slab));
     }
-    stage(l, at, &x, false, from);
+    if (!x.shuffles)
+        stage(l, at, &x, false, from);
     stage(l, at, &x, true, from);
     place_barrier(l, at, x.d->scope);
-    add_products(l, at, &x);
+    if (x.shuffles)
+        add_shuffled(l, &x);
+    else
+        add_products(l, at, &x);
     place_barrier(l, at, x.d->scope);
-    lower_note(l, i, "workgroup memory, sums of products");
+    lower_note(l, i,
+               x.shuffles ? "workgroup memory, shuffles, sums of products"
+                          : "workgroup memory, sums of products");
     build_replace(l, i, finish(l, &x));
 }

@@ -190,7 +190,7 @@ static void ask_shapes(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *f, Ar
 
 /* ---- the profile ----------------------------------------------------------------------------- */
 
-static uint32_t profile_features(const VkfFeatures *f)
+static uint32_t profile_features(const VkfFeatures *f, VkSubgroupFeatureFlags operations)
 {
     const VkPhysicalDeviceCooperativeMatrix2FeaturesNV *nv = &f->matrices2;
     bool nv2 = nv->cooperativeMatrixReductions && nv->cooperativeMatrixConversions &&
@@ -211,6 +211,7 @@ static uint32_t profile_features(const VkfFeatures *f)
         { tensors, PROFILE_HAS_TENSORS },
         { f->conversion.cooperativeMatrixConversion, PROFILE_HAS_QCOM },
         { f->wait_queues.shaderMultipleWaitQueues, PROFILE_HAS_WAIT_QUEUES },
+        { operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT, PROFILE_HAS_SHUFFLES },
     };
     uint32_t all = 0;
     for (size_t k = 0; k < COUNT_OF(rows); k++)
@@ -233,7 +234,7 @@ static void make_profile(VkfFacts *f, Arena *a)
     to->subgroup_size = f->subgroup.subgroupSize;
     to->min_subgroup_size = controlled ? f->sizes.minSubgroupSize : to->subgroup_size;
     to->max_subgroup_size = controlled ? f->sizes.maxSubgroupSize : to->subgroup_size;
-    to->features = profile_features(&f->features);
+    to->features = profile_features(&f->features, f->subgroup.supportedOperations);
     to->workgroup_memory = p->limits.maxComputeSharedMemorySize;
     to->workgroup_invocations = p->limits.maxComputeWorkGroupInvocations;
     /* heddle's own driver */
