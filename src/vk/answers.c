@@ -36,21 +36,26 @@ static bool is_same(const LowerProfile *a, const LowerProfile *b)
     return same;
 }
 
-bool vkf_read_answers(VkfFacts *f, const char *path, Arena *a)
+bool vkf_take_answers(VkfFacts *f, const char *text, size_t size, Arena *a)
 {
-    size_t size;
     DiagSink silent = { 0 };
     LowerProfile *own = &f->profile;
-    if (own->ownership != PROFILE_OPAQUE)
-        return false;
-    char *file = file_read(path, &size, NULL);
-    const LowerProfile *p = file ? profile_read(a, file, size, path, &silent) : NULL;
+    bool asks = text && own->ownership == PROFILE_OPAQUE;
+    const LowerProfile *p = asks ? profile_read(a, text, size, own->name, &silent) : NULL;
     bool good = p && p->ownership == PROFILE_ASKED && is_same(p, own);
     if (good) {
         own->ownership = PROFILE_ASKED;
         own->owners = p->owners;
         own->n_owners = p->n_owners;
     }
+    return good;
+}
+
+bool vkf_read_answers(VkfFacts *f, const char *path, Arena *a)
+{
+    size_t size;
+    char *file = file_read(path, &size, NULL);
+    bool good = vkf_take_answers(f, file, size, a);
     free(file);
     return good;
 }

@@ -137,7 +137,9 @@ uint64_t vkf_identity(const VkfFacts *f); /* of the driver, its version and the 
 /* A file of the driver's in a folder, which may be NULL; false: there is no such name. */
 bool vkf_cache_path(const VkfFacts *f, const char *folder, const char *what, char *out,
                     size_t size);
-/* Who holds which element, into the profile, if nobody knows. False: it is not kept. */
+/* Who holds which element, into the profile, if nobody knows: from a profile of the same driver as
+ * text, or in a file. False: it is not kept. */
+bool vkf_take_answers(VkfFacts *f, const char *text, size_t size, Arena *a);
 bool vkf_read_answers(VkfFacts *f, const char *path, Arena *a);
 
 /* ---- shapes.c: matrices, as Vulkan lists them ------------------------------------------------ */

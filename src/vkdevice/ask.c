@@ -4,8 +4,9 @@
  * a matrix and every invocation says what it got: of the rows' numbers, of the columns', and of
  * random ones, twice, which must be what the first two answers lead one to expect. Where they are
  * not, or nobody can say it in bits (lower/owner.c), such matrices go through workgroup memory.
- * Answers are kept in HEDDLE_CACHE, as a profile, for the driver's version.
+ * Answers are kept for the process, and in HEDDLE_CACHE, as a profile, for the driver's version.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -261,6 +262,45 @@ static void ask_all(VkdDevice *d)
     p->ownership = PROFILE_ASKED;
 }
 
+/* ---- what is kept of them -------------------------------------------------------------------- */
+
+/* Profiles with the answers of drivers that this process has asked. They stay. */
+typedef struct Answered {
+    const struct Answered *next;
+    uint64_t identity;
+    char profile[];
+} Answered;
+
+static struct {
+    pthread_mutex_t lock;
+    const Answered *first;
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool recall(VkdDevice *d)
+{
+    pthread_mutex_lock(&process.lock);
+    const Answered *a = process.first;
+    pthread_mutex_unlock(&process.lock);
+    while (a && (a->identity != d->base.info.identity ||
+                 !vkf_take_answers(&d->facts, a->profile, strlen(a->profile), &d->arena)))
+        a = a->next;
+    return a;
+}
+
+static void remember(const VkdDevice *d, const char *profile)
+{
+    size_t size = strlen(profile) + 1;
+    Answered *a = malloc(sizeof *a + size);
+    if (!a)
+        return;
+    a->identity = d->base.info.identity;
+    memcpy(a->profile, profile, size);
+    pthread_mutex_lock(&process.lock);
+    a->next = process.first;
+    process.first = a;
+    pthread_mutex_unlock(&process.lock);
+}
+
 void vkd_ask(void *user)
 {
     VkdDevice *d = user;
@@ -269,10 +309,13 @@ void vkd_ask(void *user)
     bool kept = vkd_cache_path(d, "profile.json", path, sizeof path);
     if (p->ownership != PROFILE_OPAQUE || !p->n_shapes)
         return;
-    bool there = kept && vkf_read_answers(&d->facts, path, &d->arena);
+    bool recalled = recall(d);
+    bool there = recalled || (kept && vkf_read_answers(&d->facts, path, &d->arena));
     if (!there)
         ask_all(d);
     d->base.info.profile = profile_write(&d->arena, p);
+    if (!recalled && !d->lost)
+        remember(d, d->base.info.profile);
     if (kept && !there && !d->lost)
         file_write(path, d->base.info.profile, strlen(d->base.info.profile), NULL, 0, NULL);
 }

@@ -46,7 +46,7 @@ static bool open_own(void)
     return true;
 }
 
-static void ask_again(uint32_t lie)
+static void ask_same(uint32_t lie)
 {
     LowerProfile *p = &opened->facts.profile;
     p->ownership = PROFILE_OPAQUE;
@@ -54,6 +54,14 @@ static void ask_again(uint32_t lie)
     waits = 0;
     lying = lie;
     CHECK(arena_try(&opened->arena, vkd_ask, opened));
+}
+
+/* As if it were a driver that this process has never seen. */
+static void ask_again(uint32_t lie)
+{
+    static uint64_t drivers;
+    opened->base.info.identity = ++drivers;
+    ask_same(lie);
 }
 
 TEST(known_answer)
@@ -82,6 +90,21 @@ TEST(lies)
         ask_again(lie);
         CHECK(!opened->facts.profile.n_owners);
     }
+    vulkan_device_ops.close(&opened->base);
+}
+
+TEST(a_process_asks_once)
+{
+    REQUIRE(open_own());
+    const LowerProfile *p = &opened->facts.profile;
+    ask_again(0);
+    uint32_t n = p->n_owners;
+    CHECK(n >= 3);
+    ask_same(1);
+    CHECK(p->ownership == PROFILE_ASKED && p->n_owners == n && !waits);
+    ((LowerProfile *)p)->name = "another";
+    ask_same(1);
+    CHECK(!p->n_owners && waits);
     vulkan_device_ops.close(&opened->base);
 }
 

@@ -20,6 +20,16 @@ static const char special[] =
     "layout(binding = 0) buffer B { uint y[]; };\n"
     "void main() { y[0] += add; }\n";
 
+/* That kernel, which glslang compiles once for all devices. */
+static VkResult program(Gpu *g, GpuProgram *p)
+{
+    static uint32_t *words;
+    static size_t size;
+    if (!words)
+        words = gpu_spirv(kernel, &size);
+    return words ? gpu_program(g, words, size, p) : VK_ERROR_UNKNOWN;
+}
+
 /* With a device of its own: a cache from `data`, the pipeline if that need not be compiled, and its
  * result checked. *out: the cache's data, for free(). */
 static VkResult round_trip(const void *data, size_t size, bool compile, void **out,
@@ -35,7 +45,7 @@ static VkResult round_trip(const void *data, size_t size, bool compile, void **o
                                        .initialDataSize = size, .pInitialData = data };
     CHECK(VK(CreatePipelineCache)(g.device, &info, NULL, &p.cache) == VK_SUCCESS);
     p.pipeline_flags = compile ? 0 : VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
-    r = gpu_program_glsl(&g, kernel, &p);
+    r = program(&g, &p);
     if (!r && !gpu_buffer(&g, 256, &b)) {
         gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
         VkCommandBuffer c = gpu_begin(&g);
