@@ -21,8 +21,8 @@
 // IR-DAG: !DISubprogram(name: "debug.comp:main"
 // IR-DAG: !DISubprogram(name: "scale"
 // IR-DAG: !DILocation(line: [[@LINE+26]], {{.*}}inlinedAt:
-// ASM: # {{.*}}debug.comp:[[@LINE+31]]: {{ *}}float v = x[i];
-// ASM: # {{.*}}debug.comp:[[@LINE+24]]: {{ *}}return v * 3.0 + 1.0;
+// ASM-DAG: # {{.*}}debug.comp:[[@LINE+31]]: {{ *}}float v = x[i];
+// ASM-DAG: # {{.*}}debug.comp:[[@LINE+24]]: {{ *}}return v * 3.0 + 1.0;
 // PTX: // {{.*}}debug.comp:[[@LINE+29]]: {{ *}}float v = x[i];
 // FAULT: debug.comp:[[@LINE+31]]: error: the kernel writes memory that the program does not have: 0x
 // FAULT-NEXT: note: that would be byte 16000{{[0-9]+}} of set 0, binding 1 ('y'), which has 256 bytes
