@@ -2,7 +2,7 @@
  *
  * Arenas: memory that lives and dies together.
  *
- * Chunks grow with the arena (4 KiB to 1 MiB), so a small arena costs little and a large one few
+ * Chunks grow with the arena (1 KiB to 1 MiB), so a small arena costs little and a large one few
  * calls of malloc. Allocations larger than a chunk get one of their own. Under AddressSanitizer
  * every allocation is a separate chunk, so that overruns are found.
  */
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 1024, LAST_CHUNK = 1 << 20 };
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CHUNK_PER_ALLOCATION 1

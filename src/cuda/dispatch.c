@@ -237,13 +237,13 @@ static bool record(CudaLaunch *l, CudaQueue *q, CuEvent event)
 
 bool cuda_launch(CudaLaunch *l, CudaQueue *q)
 {
-    const CudaTimes *times = l->job.times;
+    const CudaEvents *events = l->job.events;
     DeviceRegion box;
     if (!fill_tables(l) || !cuda_may_print(l->c, &l->job, l->env) || !hold_mirrors(l, q) ||
-        (times && !record(l, q, times->start)))
+        (events && events->start && !record(l, q, events->start)))
         return false;
     for (uint32_t n = 0; device_region(l->job.x, &n, &box);)
         if (!launch_box(l, q, &box))
             return false;
-    return !times || record(l, q, times->end);
+    return !events || record(l, q, events->end);
 }

@@ -59,6 +59,7 @@ enum { CU_MEMORY_DEVICE = 2 };
 
 enum {
     CU_STREAM_NON_BLOCKING = 1,  /* CUstream_flags */
+    CU_EVENT_DISABLE_TIMING = 2, /* CUevent_flags */
     CU_HOST_PORTABLE_MAPPED = 3, /* CU_MEMHOSTALLOC_PORTABLE | DEVICEMAP */
 };
 

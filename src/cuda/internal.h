@@ -32,11 +32,12 @@ struct CudaBlock {
     CudaBlock *next;
 };
 
-/* Two events that times are taken by. */
-typedef struct CudaTimes CudaTimes;
-struct CudaTimes {
+/* Around a dispatch, to take its times by; or, without a start and for less than half of what
+ * that costs, only at its end, to tell that it has ended. */
+typedef struct CudaEvents CudaEvents;
+struct CudaEvents {
     CuEvent start, end;
-    CudaTimes *next;
+    CudaEvents *next;
 };
 
 typedef struct CudaKernel CudaKernel;
@@ -47,7 +48,7 @@ struct CudaJob {
     const CudaKernel *kernel;
     DeviceDispatch *x;
     DiagSink *sink;
-    CudaTimes *times;   /* NULL: it ends with a later one */
+    CudaEvents *events; /* NULL: it ends with a later one */
     CudaBlock *tables;  /* or NULL */
     CudaBlock *printed; /* an NvptxPrinted, or NULL */
     CudaJob *next;
@@ -67,13 +68,13 @@ struct CudaQueue {
     pthread_mutex_t waiting; /* held by who waits: before `lock` */
     pthread_mutex_t lock;    /* of all below */
     CudaJob *first, **last;
-    uint32_t unmarked; /* dispatches behind the last one with times */
+    uint32_t unmarked; /* dispatches behind the last one with events */
     CudaHeld *held;
     uint32_t n_held, room;
-    CudaTimes *times;  /* that no dispatch uses */
-    uint64_t start_ns; /* when the first of the dispatches that nobody has waited for came */
-    uint64_t end_ns;   /* of the last one that has ended, on the same clock */
-    CudaQueue *next;   /* of those that nobody uses */
+    CudaEvents *events[2]; /* that no dispatch uses: ends, and those with a start */
+    uint64_t start_ns;     /* when the first of the dispatches that nobody has waited for came */
+    uint64_t end_ns;       /* of the last one that has ended, on the same clock */
+    CudaQueue *next;       /* of those that nobody uses */
 };
 
 typedef struct Cuda {

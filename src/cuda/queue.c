@@ -74,45 +74,57 @@ bool cuda_settle(Cuda *c, CudaQueue *q, DiagSink *sink)
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-static CudaTimes *take_times(Cuda *c, CudaQueue *q, DiagSink *sink)
+static CudaEvents *new_events(Cuda *c, bool timed, DiagSink *sink)
 {
     const CudaDriver *d = c->driver;
-    CudaTimes *t = q->times;
-    if (t) {
-        q->times = t->next;
-        return t;
-    }
-    t = calloc(1, sizeof *t);
-    if (!t)
+    CudaEvents *e = calloc(1, sizeof *e);
+    if (!e)
         diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
-    else if (cuda_good(c, d->cuEventCreate(&t->start, 0), "making an event", sink) &&
-             cuda_good(c, d->cuEventCreate(&t->end, 0), "making an event", sink))
-        return t;
-    if (t && t->start)
-        d->cuEventDestroy_v2(t->start);
-    free(t);
+    else if ((!timed || cuda_good(c, d->cuEventCreate(&e->start, 0), "making an event", sink)) &&
+             cuda_good(c, d->cuEventCreate(&e->end, timed ? 0 : CU_EVENT_DISABLE_TIMING),
+                       "making an event", sink))
+        return e;
+    if (e && e->start)
+        d->cuEventDestroy_v2(e->start);
+    free(e);
     return NULL;
 }
 
-static void give_times(CudaQueue *q, CudaTimes *t)
+static CudaEvents *take_events(Cuda *c, CudaQueue *q, bool timed, DiagSink *sink)
 {
-    if (!t)
+    CudaEvents *e = q->events[timed];
+    if (!e)
+        return new_events(c, timed, sink);
+    q->events[timed] = e->next;
+    return e;
+}
+
+static void give_events(CudaQueue *q, CudaEvents *e)
+{
+    if (!e)
         return;
-    t->next = q->times;
-    q->times = t;
+    CudaEvents **list = &q->events[e->start != NULL];
+    e->next = *list;
+    *list = e;
+}
+
+static void free_events(Cuda *c, CudaEvents *e, bool entered)
+{
+    for (CudaEvents *next; e; e = next) {
+        next = e->next;
+        if (entered && e->start)
+            c->driver->cuEventDestroy_v2(e->start);
+        if (entered)
+            c->driver->cuEventDestroy_v2(e->end);
+        free(e);
+    }
 }
 
 /* Of a context that is lost nothing can be given back. */
 static void free_queue(Cuda *c, CudaQueue *q, bool entered)
 {
-    for (CudaTimes *t = q->times, *next; t; t = next) {
-        next = t->next;
-        if (entered) {
-            c->driver->cuEventDestroy_v2(t->start);
-            c->driver->cuEventDestroy_v2(t->end);
-        }
-        free(t);
-    }
+    for (int k = 0; k < 2; k++)
+        free_events(c, q->events[k], entered);
     if (entered && q->stream)
         c->driver->cuStreamDestroy_v2(q->stream);
     pthread_mutex_destroy(&q->waiting);
@@ -181,8 +193,8 @@ void cuda_queue_close(DeviceBase *d, void *queue) { cuda_give_queue((Cuda *)d, q
 
 /* ---- submissions ----------------------------------------------------------------------------- */
 
-/* A dispatch whose times nobody wants has events only now and then. */
-static bool wants_times(const CudaQueue *q, const CudaJob *j)
+/* A dispatch whose times nobody wants has an event only now and then. */
+static bool wants_events(const CudaQueue *q, const CudaJob *j)
 {
     return !j->x->untimed || q->unmarked + 1 == MARK_EVERY;
 }
@@ -190,7 +202,7 @@ static bool wants_times(const CudaQueue *q, const CudaJob *j)
 static bool put_on_stream(Cuda *c, CudaQueue *q, CudaLaunch *l)
 {
     CudaJob *j = cuda_job_of(l);
-    if (wants_times(q, j) && !(j->times = take_times(c, q, j->sink)))
+    if (wants_events(q, j) && !(j->events = take_events(c, q, !j->x->untimed, j->sink)))
         return false;
     if (!q->first)
         q->start_ns = clock_ns();
@@ -210,7 +222,7 @@ static void take_back(Cuda *c, CudaQueue *q, CudaJob *j)
 {
     DiagSink nobody = { 0 };
     bool settled = cuda_settle(c, q, &nobody);
-    give_times(q, j->times);
+    give_events(q, j->events);
     if (settled)
         give_blocks(c, j);
 }
@@ -226,7 +238,7 @@ static HeddleResult submit(Cuda *c, CudaQueue *q, CudaLaunch *l, DiagSink *sink)
     if (fine) {
         *q->last = j;
         q->last = &j->next;
-        q->unmarked = j->times ? 0 : q->unmarked + 1;
+        q->unmarked = j->events ? 0 : q->unmarked + 1;
     } else {
         take_back(c, q, j);
         q->n_held = n_held;
@@ -256,28 +268,28 @@ static DeviceFaultKind fault_kind(CuResult r)
 static void take_times_of(Cuda *c, CudaJob *j, CuEvent *previous, uint64_t *now)
 {
     float gap = 0, ms = 0;
-    if (!j->times || j->x->untimed) {
+    if (j->x->untimed) {
         j->x->start_ns = j->x->end_ns = *now;
         return;
     }
     if (*previous)
-        c->driver->cuEventElapsedTime(&gap, *previous, j->times->start);
-    c->driver->cuEventElapsedTime(&ms, j->times->start, j->times->end);
+        c->driver->cuEventElapsedTime(&gap, *previous, j->events->start);
+    c->driver->cuEventElapsedTime(&ms, j->events->start, j->events->end);
     j->x->start_ns = *now + (uint64_t)((double)MAX(gap, 0) * 1e6);
     j->x->end_ns = *now = j->x->start_ns + (uint64_t)((double)MAX(ms, 0) * 1e6);
-    *previous = j->times->end;
+    *previous = j->events->end;
 }
 
 /* Waits for dispatches from *j on that end together, and says in *j where they do. */
 static CuResult wait_for_some(Cuda *c, CudaQueue *q, CudaJob **j)
 {
     uint32_t n = 1;
-    while (!(*j)->times && (*j)->next) {
+    while (!(*j)->events && (*j)->next) {
         *j = (*j)->next;
         n++;
     }
-    return (*j)->times ? ask(c->driver->cuEventQuery, (*j)->times->end, times_patience(n))
-                       : ask(c->driver->cuStreamQuery, q->stream, times_patience(n));
+    return (*j)->events ? ask(c->driver->cuEventQuery, (*j)->events->end, times_patience(n))
+                        : ask(c->driver->cuStreamQuery, q->stream, times_patience(n));
 }
 
 /* Those from `first` on have not ended, and never will. */
@@ -345,7 +357,7 @@ static CudaJob *take_jobs(CudaQueue *q)
 static void free_jobs(Cuda *c, CudaQueue *q, CudaJob *first)
 {
     for (CudaJob *j = first; j; j = j->next) {
-        give_times(q, j->times);
+        give_events(q, j->events);
         give_blocks(c, j);
     }
 }

@@ -26,7 +26,7 @@ typedef enum OpKind { OP_COPY, OP_SET, OP_LAUNCH, OP_EVENT } OpKind;
 typedef struct Stream Stream;
 typedef struct Event {
     Stream *stream; /* that it was recorded on; NULL: it was not */
-    bool done;
+    bool done, timed;
     uint64_t time;
 } Event;
 
@@ -469,8 +469,8 @@ CuResult cuStreamQuery(CuStream stream)
 CuResult cuEventCreate(CuEvent *out, unsigned flags)
 {
     START_IN_CONTEXT();
-    (void)flags;
-    *out = made(sizeof(Event));
+    Event *e = *out = made(sizeof(Event));
+    e->timed = !(flags & CU_EVENT_DISABLE_TIMING);
     return 0;
 }
 
@@ -484,7 +484,7 @@ CuResult cuEventRecord(CuEvent event, CuStream stream)
 {
     START_IN_CONTEXT();
     Event *e = event;
-    *e = (Event){ .stream = stream };
+    *e = (Event){ .stream = stream, .timed = e->timed };
     add(stream, OP_EVENT, 0)->event = e;
     return 0;
 }
@@ -505,6 +505,8 @@ CuResult cuEventElapsedTime(float *out, CuEvent from, CuEvent to)
 {
     START_IN_CONTEXT();
     const Event *a = from, *b = to;
+    if (!a->timed || !b->timed)
+        return CU_ERROR_NO_DEVICE; /* any error: nothing is to ask */
     if (!a->done || !b->done)
         return CU_ERROR_NOT_READY;
     *out = (float)(b->time - a->time) * 1e-6f;
