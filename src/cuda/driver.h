@@ -38,7 +38,7 @@ enum {
 };
 
 /* CUjit_option */
-enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };
+enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6, CU_JIT_OPTIMISATION = 7 };
 
 /* CUfunction_attribute */
 enum {

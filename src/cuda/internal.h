@@ -103,6 +103,7 @@ struct CudaKernel {
     CuFunction function;
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     bool by_address;               /* it may reach any memory, by its address */
+    bool not_optimised;            /* nor is it by the driver */
     int most_threads;              /* of a workgroup */
     DeviceSlot slots[];            /* of a shader, in the order of code->slots */
 };

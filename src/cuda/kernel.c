@@ -72,13 +72,15 @@ static CuResult load_function(Cuda *c, CudaKernel *k)
 HeddleResult cuda_load_code(Cuda *c, CudaKernel *k, DiagSink *sink)
 {
     char log[4096] = "";
-    int options[] = { CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES };
-    void *values[] = { log, (void *)sizeof log };
+    int options[] = { CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES, CU_JIT_OPTIMISATION };
+    void *values[] = { log, (void *)sizeof log, (void *)0 };
+    unsigned n_options = k->not_optimised ? 3 : 2;
     if (!c->context) /* to be looked at, not to be run */
         return HEDDLE_OK;
     if (!cuda_enter(c, sink))
         return HEDDLE_ERROR_RUN;
-    CuResult r = c->driver->cuModuleLoadDataEx(&k->module, k->code->ptx, 2, options, values);
+    CuResult r =
+        c->driver->cuModuleLoadDataEx(&k->module, k->code->ptx, n_options, options, values);
     r = r ? r : load_function(c, k);
     cuda_leave(c);
     if (cuda_good(c, r, "loading the kernel", sink))
@@ -140,6 +142,7 @@ HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena,
         return HEDDLE_ERROR_MEMORY;
     }
     k->by_address = has_addresses(how->module);
+    k->not_optimised = how->no_optimisation;
     if (how->emit == HEDDLE_EMIT_NATIVE || how->emit == HEDDLE_EMIT_OBJECT) {
         k->base.text = code->ptx;
         k->base.text_size = strlen(code->ptx);

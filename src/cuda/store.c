@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#define MAGIC UINT64_C(0x3174707864656868) /* "hhedxpt1" */
+#define MAGIC UINT64_C(0x3274707864656868) /* "hhedxpt2" */
 
-enum { BY_ADDRESS = 1 };
+enum { BY_ADDRESS = 1, NOT_OPTIMISED = 2 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ static void put_kernel(Writer *w, const CudaKernel *k)
 {
     const NvptxKernel *code = k->code;
     _Static_assert(sizeof *code == 104, "what NvptxKernel has more of is stored as well");
-    put_u32(w, k->by_address ? BY_ADDRESS : 0);
+    put_u32(w, (k->by_address ? BY_ADDRESS : 0) | (k->not_optimised ? NOT_OPTIMISED : 0));
     put_u32(w, code->subgroup_size);
     for (uint32_t i = 0; i < 3; i++)
         put_u32(w, code->local_size[i]);
@@ -128,9 +128,9 @@ static bool is_sound(const NvptxKernel *code)
            code->parameter_bytes <= NVPTX_PARAMETER_BYTES;
 }
 
-static bool take_kernel(Cursor *c, NvptxKernel *code, bool *by_address)
+static bool take_kernel(Cursor *c, NvptxKernel *code, uint32_t *flags)
 {
-    *by_address = cursor_u32(c) & BY_ADDRESS;
+    *flags = cursor_u32(c);
     code->subgroup_size = cursor_u32(c);
     for (uint32_t i = 0; i < 3; i++)
         code->local_size[i] = cursor_u32(c);
@@ -153,7 +153,7 @@ static DeviceKernel *refuse(NvptxKernel *code, DiagSink *sink, const char *why)
 DeviceKernel *cuda_load(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
 {
     uint64_t head[2];
-    bool by_address;
+    uint32_t flags;
     if (size < sizeof head)
         return refuse(NULL, sink, "is cut short");
     memcpy(head, data, sizeof head);
@@ -161,12 +161,13 @@ DeviceKernel *cuda_load(DeviceBase *d, const void *data, size_t size, DiagSink *
     if (head[0] != MAGIC || head[1] != seal(c.data, c.size))
         return refuse(NULL, sink, "is damaged");
     NvptxKernel *code = calloc(1, sizeof *code);
-    if (!code || !take_kernel(&c, code, &by_address))
+    if (!code || !take_kernel(&c, code, &flags))
         return refuse(code, sink, "is damaged, or there is no memory for it");
     CudaKernel *k = cuda_new_kernel((Cuda *)d, code, NULL);
     if (!k)
         return refuse(code, sink, "finds no memory");
-    k->by_address = by_address;
+    k->by_address = flags & BY_ADDRESS;
+    k->not_optimised = flags & NOT_OPTIMISED;
     if (!cuda_load_code((Cuda *)d, k, sink))
         return &k->base;
     cuda_release(&k->base);

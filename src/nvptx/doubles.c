@@ -26,6 +26,7 @@ enum {
     REPAIR_NEGATIVE_INFINITY = 2, /* which has infinity (C, F.10.5.3), not itself */
     REPAIR_ZERO = 4,              /* which has infinity of its own sign (C, F.10.5.4) */
     REPAIR_BY_PRODUCT = 8,        /* reduced_gamma */
+    REPAIR_LARGE_EXPONENT = 16,   /* whose product with the logarithm overflows */
 };
 
 /* Libclc's gamma function of doubles is right to a few ulps between 1 and 2 only, and off by a
@@ -98,6 +99,7 @@ static const struct {
     { "erfcf", REPAIR_BY_DOUBLE },
     { "lgamma", REPAIR_NEGATIVE_INFINITY },
     { "lgammaf", REPAIR_NEGATIVE_INFINITY },
+    { "pow", REPAIR_LARGE_EXPONENT },
     { "tgamma", REPAIR_BY_PRODUCT | REPAIR_ZERO },
     { "tgammaf", REPAIR_BY_DOUBLE | REPAIR_ZERO },
 };
@@ -152,6 +154,17 @@ static LLVMValueRef library_function(LLVMModuleRef m, LLVMValueRef f)
     return found ? found : LLVMAddFunction(m, mangled, type);
 }
 
+/* Exponents of 2^70 already are even, and give 0, 1 or infinity. NaNs stay. */
+static LLVMValueRef bounded_exponent(LLVMBuilderRef b, LLVMValueRef y)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        LLVMValueRef most = LLVMConstReal(LLVMTypeOf(y), sign * 0x1p70);
+        LLVMValueRef is = LLVMBuildFCmp(b, sign < 0 ? LLVMRealOLT : LLVMRealOGT, y, most, "");
+        y = LLVMBuildSelect(b, is, most, y, "");
+    }
+    return y;
+}
+
 static LLVMValueRef repaired_argument(LLVMBuilderRef b, uint32_t repair, LLVMValueRef x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
@@ -186,6 +199,8 @@ static void define_by(LLVMContextRef cx, LLVMValueRef f, LLVMValueRef by)
     LLVMGetParams(f, x);
     for (unsigned k = 0; k < LLVMCountParams(f); k++)
         x[k] = repaired_argument(b, repair, x[k]);
+    if (repair & REPAIR_LARGE_EXPONENT)
+        x[1] = bounded_exponent(b, x[1]);
     y = LLVMBuildCall2(b, LLVMGlobalGetValueType(by), by, x, LLVMCountParams(f), "");
     LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(f));
     LLVMBuildRet(b, repaired_result(b, repair, x[0], y, result));

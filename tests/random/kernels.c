@@ -47,7 +47,8 @@ static const uint64_t failed_once[] = {
     10560528, /* a ballot's words, reversed together */
     10222767, /* UMulExtended by 1 in a whole register */
     16667, /* an i1's upper bits taken for zeros, in what is not optimised */
-    301555, 303240, 303795, 305826, /* on cuda, not optimised: values from where nobody comes */
+    301555, 303240, 303795, 305826, 322893, /* on cuda, not optimised */
+    310268, /* on cuda: selections of 16 bits in private memory */
     10197843, 10240238, /* never compiled: masks added as numbers */
 };
 
