@@ -84,6 +84,35 @@ static double block_value(const void *data, uint64_t i)
     return f16_to_double(scale) * ((int)(k < 16 ? q & 15 : q >> 4) - 8);
 }
 
+enum { K_BLOCK = 256, K_BLOCK_BYTES = 144 };
+
+/* Of q4_K: two factors, twelve bytes of scales and minima, 256 values of four bits
+ * (examples/quants.glsl). */
+static void fill_k_blocks(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
+{
+    uint64_t state = seed;
+    uint8_t *x = data;
+    (void)type;
+    for (uint64_t i = 0; i < bytes; i++)
+        x[i] = (uint8_t)(next(&state) >> 8);
+    for (uint64_t i = 0; i + K_BLOCK_BYTES <= bytes; i += K_BLOCK_BYTES) {
+        uint16_t factors[2] = { f16_from_double((x[i] + 1) / 65536.0),
+                                f16_from_double((x[i + 1] + 1) / 8192.0) };
+        memcpy(x + i, factors, sizeof factors);
+    }
+}
+
+static double k_block_value(const void *data, uint64_t i)
+{
+    const uint8_t *x = (const uint8_t *)data + i / K_BLOCK * K_BLOCK_BYTES, *s = x + 4;
+    uint32_t k = i % K_BLOCK, part = k / 32, q = x[16 + k / 64 * 32 + k % 32] >> part % 2 * 4 & 15;
+    uint32_t scale = part < 4 ? s[part] & 63 : (s[part + 4] & 15) | s[part - 4] >> 6 << 4;
+    uint32_t least = part < 4 ? s[part + 4] & 63 : s[part + 4] >> 4 | s[part] >> 6 << 4;
+    uint16_t factors[2];
+    memcpy(factors, x, sizeof factors);
+    return q * f16_to_double(factors[0]) * scale - f16_to_double(factors[1]) * least;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static double product_at(const Problem *p, void *const *data, uint64_t row, uint64_t column)
@@ -109,7 +138,8 @@ static double check_product(const Problem *p, void *const *data, const void *out
 }
 
 /* B is n x k, of blocks. */
-static double check_blocks(const Problem *p, void *const *data, const void *out)
+static double check_weights(const Problem *p, void *const *data, const void *out,
+                            double (*weight)(const void *data, uint64_t i))
 {
     double worst = 0;
     uint64_t state = 7;
@@ -118,10 +148,20 @@ static double check_blocks(const Problem *p, void *const *data, const void *out)
         double sum = 0;
         for (uint64_t k = 0; k < p->size; k++)
             sum += value_of(data[0], p->input, row * p->size + k) *
-                   block_value(data[1], column * p->size + k);
+                   weight(data[1], column * p->size + k);
         worst = fmax(worst, fabs(value_of(out, p->result, row * p->size + column) - sum));
     }
     return worst / sqrt(p->size);
+}
+
+static double check_blocks(const Problem *p, void *const *data, const void *out)
+{
+    return check_weights(p, data, out, block_value);
+}
+
+static double check_k_blocks(const Problem *p, void *const *data, const void *out)
+{
+    return check_weights(p, data, out, k_block_value);
 }
 
 enum { KEYS = 4096, HEADS = 16, WIDTH = 128 };
@@ -332,6 +372,12 @@ const Problem problems[] = {
       .check = check_blocks, .tolerance = 1e-2, .work = 2e-3 * 4096 * 4096 * 4096, .size = 4096,
       SIZES(4096), DEFINES({ "AB", "float16_t" }, { "TM", "128" }, { "TN", "256" },
                            { "TK", "64" }, { "LOADS", "1" }, { "BLOCKS", "1" }) },
+    { .name = "nv_gemm 128x256 f16 q4_K 4096", .file = "bench/kernels/nv_gemm.comp", .n_steps = 1,
+      .steps = { { 16, 32, 1 } }, .sizes = { 2 << 24, (1 << 24) / K_BLOCK * K_BLOCK_BYTES, 4 << 24 },
+      .out = 2, .input = HEDDLE_F16, .result = HEDDLE_F32, .fill = fill, .fill_b = fill_k_blocks,
+      .check = check_k_blocks, .tolerance = 1e-2, .work = 2e-3 * 4096 * 4096 * 4096, .size = 4096,
+      SIZES(4096), DEFINES({ "AB", "float16_t" }, { "TM", "128" }, { "TN", "256" }, { "TK", "64" },
+                           { "LOADS", "1" }, { "BLOCKS", "1" }, { "Q4_K", "1" }) },
     { .name = "tensor_attention 4096 x 128, 16 heads", .file = "examples/tensor_attention.comp",
       .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },
       .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,

@@ -2,8 +2,8 @@
 // C = A * B, row-major, of any size, at workgroup scope: a workgroup holds a TM x TN accumulator.
 // LOADS 0: plain loads; 1: through tensor layouts of undefined clamp mode (whole tiles only); 2:
 // through layouts that clamp, and tiles of EDGE where no more is left. BLOCKS: B is N x K in blocks
-// of q4_0 (a scale and 32 values of four bits) along k, else B16 asks for N x K in f16, both loaded
-// through a view that swaps.
+// along k, of q4_0 (a scale and 32 values of four bits) or, if Q4_K is defined, of that; else B16
+// asks for N x K in f16, all of them loaded through a view that swaps.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -11,6 +11,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_buffer_reference : require
 #extension GL_NV_cooperative_matrix2 : require
+#extension GL_GOOGLE_include_directive : require
 
 #ifndef AB
 #define AB float
@@ -34,7 +35,14 @@ layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
 layout(set = 0, binding = 2) writeonly buffer Output { float c[]; };
 layout(push_constant) uniform Sizes { uint m, n, k; };
 
-#ifdef BLOCKS
+#ifdef Q4_K
+#include "../../examples/quants.glsl"
+AB decode(const in Block x, const in uint block[2], const in uint in_block[2])
+{
+    return AB(element(x, in_block[1]));
+}
+#elif defined BLOCKS
+#define BLOCK 32
 layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer Block {
     float16_t scale;
     uint8_t q[16];
@@ -47,7 +55,7 @@ AB decode(const in Block x, const in uint block[2], const in uint in_block[2])
 #endif
 
 #ifdef BLOCKS
-#define LAYOUT_B tb = setTensorLayoutDimensionNV(setTensorLayoutBlockSizeNV(tb, 1, 32), n, k)
+#define LAYOUT_B tb = setTensorLayoutDimensionNV(setTensorLayoutBlockSizeNV(tb, 1, BLOCK), n, k)
 #elif defined B16
 #define LAYOUT_B tb = setTensorLayoutDimensionNV(tb, n, k)
 #else
