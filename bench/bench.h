@@ -131,14 +131,15 @@ static inline double bench_peak(void)
 }
 
 /* OpenBLAS knows the CPUs of its time; on a later one it falls back to its slowest kernels (0.3.21
- * on a Xeon of 2023: 22 GFLOP/s instead of 110). Where that happened on a CPU with AVX-512, starts
- * this program again with its best kernels chosen by hand. Call first thing in main. */
+ * on a Xeon of 2023: 22 GFLOP/s instead of 110), and OPENBLAS_CORETYPE may name others than the
+ * best. Where that is so on a CPU with AVX-512, starts this program again with its best kernels
+ * chosen by hand. Call first thing in main, unless what is measured is limited as well. */
 static inline void bench_openblas_for_this_cpu(char **argv)
 {
 #if defined(__x86_64__)
     static const char *const good[] = { "SkylakeX", "Cooperlake", "Sapphire", "Zen" };
-    const char *name = openblas_get_corename();
-    bool known = getenv("OPENBLAS_CORETYPE") || !__builtin_cpu_supports("avx512f");
+    const char *name = openblas_get_corename(), *chosen = getenv("OPENBLAS_CORETYPE");
+    bool known = !__builtin_cpu_supports("avx512f") || (chosen && !strcmp(chosen, "SkylakeX"));
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         known |= !strncmp(name, good[i], strlen(good[i]));
     if (known)

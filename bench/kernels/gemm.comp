@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C = A * B, row-major, written plainly: a workgroup is one subgroup and holds a grid of GM x GN
 // accumulators of TM x TN; every step of TK loads its tiles straight from global memory. COLUMN_B: B
-// is column-major. WQ: so many wait queues. SCOPE, INVOCATIONS: of the matrices, in a workgroup.
+// is column-major. B_TYPE: its elements, if not A's. WQ: so many wait queues. SCOPE, INVOCATIONS: of the matrices, in a workgroup.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -17,6 +17,9 @@
 #ifndef AB
 #define AB float
 #define CD float
+#endif
+#ifndef B_TYPE
+#define B_TYPE AB
 #endif
 #ifndef TM
 #define TM 16
@@ -35,7 +38,7 @@
 
 layout(local_size_x = INVOCATIONS) in;
 layout(set = 0, binding = 0) readonly buffer InputA { AB a[]; };
-layout(set = 0, binding = 1) readonly buffer InputB { AB b[]; };
+layout(set = 0, binding = 1) readonly buffer InputB { B_TYPE b[]; };
 layout(set = 0, binding = 2) writeonly buffer Output { CD c[]; };
 layout(push_constant) uniform Sizes { uint k_total, lda, ldb, ldc; };
 
@@ -51,7 +54,7 @@ void main()
 #endif
     for (uint k = 0; k < k_total; k += TK) {
         coopmat<AB, SCOPE, TM, TK, gl_MatrixUseA> ma[GM];
-        coopmat<AB, SCOPE, TK, TN, gl_MatrixUseB> mb[GN];
+        coopmat<B_TYPE, SCOPE, TK, TN, gl_MatrixUseB> mb[GN];
         [[unroll]] for (uint i = 0; i < GM; i++)
             coopMatLoad(ma[i], a, (row + i * TM) * lda + k, lda, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint j = 0; j < GN; j++)
