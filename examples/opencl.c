@@ -219,6 +219,8 @@ int main(int argc, char **argv)
 {
     Session s = { .folder = argc > 1 ? argv[1] : EXAMPLES "/opencl",
                   .log = heddle_log_new(heddle_print_to_stderr, NULL) };
+    if (!has_opencl())
+        return EXIT_SUCCESS;
     if (heddle_device_new(NULL, &s.device, s.log))
         return EXIT_FAILURE;
     printf("OpenCL C on %s\n", heddle_device_info(s.device)->name);

@@ -188,6 +188,8 @@ int main(int n, char **args)
 {
     Session s = { .folder = n > 1 ? args[1] : EXAMPLES };
     bool good = true;
+    if (!has_opencl())
+        return 0;
     s.log = heddle_log_new(heddle_print_to_stderr, NULL);
     if (!s.log || heddle_device_new(NULL, &s.device, s.log))
         return 1;

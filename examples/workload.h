@@ -44,6 +44,22 @@ static inline double *as_double(const HeddleArray *a)
     return x;
 }
 
+/* LLVM without a target for SPIR-V, such as Debian's LLVM 19, compiles no OpenCL C. */
+static inline bool has_opencl(void)
+{
+    static const char text[] = "kernel void nothing(void) {}";
+    HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_OPENCL };
+    HeddleLog *log = heddle_log_new(NULL, NULL);
+    HeddleModule *m = NULL;
+    HeddleResult r = heddle_module_new(text, sizeof text - 1, "nothing.cl", &o, &m, log);
+    if (r)
+        printf("OpenCL C: passed over: %s\n",
+               heddle_log_count(log) ? heddle_log_get(log, 0)->text : heddle_result_name(r));
+    heddle_module_free(m);
+    heddle_log_free(log);
+    return !r;
+}
+
 /* Random numbers of a normal distribution; false where there is no memory. */
 static inline bool add_input(Workload *w, HeddleType type, uint64_t n, HeddleLog *log)
 {

@@ -52,7 +52,7 @@ static LLVMValueRef convert_units(GemmGen *g, LLVMValueRef x, Source s, uint32_t
     if (group > 1 && s.lies != s.operand)
         x = LLVMBuildBitCast(g->b, x, LLVMVectorType(comp_type(g->cx, s.lies), n * group), "");
     if (group == 1 || s.lies != s.operand)
-        x = arith_convert(g->b, x, s.lies, s.operand, ROUND_NEAREST, false);
+        x = gemm_convert(g, x, s.lies, s.operand);
     return group == 1 ? x : LLVMBuildBitCast(g->b, x, LLVMVectorType(g->lane, n), "");
 }
 

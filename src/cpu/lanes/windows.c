@@ -73,7 +73,7 @@ static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, Windows *
     /* Such windows are not shared and straddle cache lines, which costs more than a gather. */
     if (!known && w->size >= 4 && w->lanes < 4)
         return false;
-    bool bytes = w->unit > 1 || strstr(machine->features, "+avx512vbmi");
+    bool bytes = w->unit > 1 || machine->sets & CPU_AVX512_VBMI;
     return bytes && w->place + w->size <= WINDOW && w->lanes >= 2 && w->end >= WINDOW &&
            w->size / w->unit * (int64_t)e->W <= MOST_UNITS;
 }

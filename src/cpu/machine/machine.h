@@ -28,7 +28,8 @@ enum {
     CPU_NEON_I8MM = 1 << 14,
     CPU_NEON_BF16 = 1 << 15,
     CPU_NEON_FHM = 1 << 16, /* products of f16 added to f32 */
-    CPU_N_SETS = 17
+    CPU_AVX512_VBMI = 1 << 17,
+    CPU_N_SETS = 18
 };
 
 typedef struct CpuTuning CpuTuning;

@@ -154,6 +154,7 @@ static const InstructionSet sets[] = {
     { "neon-i8mm", "aarch64", "+neon,+i8mm" },
     { "neon-bf16", "aarch64", "+neon,+bf16" },
     { "neon-fhm", "aarch64", "+neon,+fp16fml" },
+    { "avx512-vbmi", "x86_64", AVX512 ",+avx512vbmi" },
 };
 _Static_assert(COUNT_OF(sets) == CPU_N_SETS, "a row a bit");
 
