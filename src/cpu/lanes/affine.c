@@ -167,6 +167,33 @@ static bool splits(uint16_t op, LV operand, uint32_t *bits, bool *quotient)
     return true;
 }
 
+/* x ^ c or x | c, with a c that all lanes share: c's bits and those above are the first lane's in a
+ * group that differs in lower ones only, which go on counting. */
+static EmitAffine affine_high_bits(Emit *e, LLVMOpcode op, EmitAffine a, LV c)
+{
+    static const EmitAffine none = { .group = 1 };
+    if (!c || !a.first[0] || a.stride <= 0 || LLVMGetIntTypeWidth(LLVMTypeOf(c)) < 32)
+        return none;
+    LT type = LLVMTypeOf(c);
+    LV lower = LLVMBuildSub(e->b, c, ir_int(type, 1), "");
+    lower = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, c, ""), lower, "");
+    uint32_t group = a.group;
+    while (LLVMIsAConstantInt(lower) && group > 1 &&
+           LLVMConstIntGetZExtValue(lower) < (uint64_t)a.stride * (group - 1))
+        group /= 2;
+    regroup(e, &a, group);
+    a.no_wrap = false;
+    for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
+        LV across = ir_int(type, (uint64_t)a.stride * (group - 1));
+        LV last = LLVMBuildAdd(e->b, a.first[k], across, "");
+        LV differ = LLVMBuildXor(e->b, a.first[k], last, "");
+        LV sure = LLVMBuildICmp(e->b, LLVMIntULE, differ, lower, "");
+        a.expected = a.expected ? LLVMBuildAnd(e->b, a.expected, sure, "") : sure;
+        a.first[k] = LLVMBuildBinOp(e->b, op, a.first[k], c, "");
+    }
+    return a.first[0] ? a : none;
+}
+
 static EmitAffine affine_binary(Emit *e, uint16_t op, EmitAffine a, EmitAffine b)
 {
     static const EmitAffine none = { .group = 1 };
@@ -181,6 +208,12 @@ static EmitAffine affine_binary(Emit *e, uint16_t op, EmitAffine a, EmitAffine b
         scalar_op = LLVMSub;
         stride = a.stride - b.stride;
         break;
+    case SpvOpBitwiseXor:
+    case SpvOpBitwiseOr:
+        scalar_op = op == SpvOpBitwiseXor ? LLVMXor : LLVMOr;
+        if (!a.stride && b.stride)
+            return affine_binary(e, op, b, a);
+        return affine_high_bits(e, scalar_op, a, b.expected ? NULL : amount);
     case SpvOpIMul:
         scalar_op = LLVMMul;
         if ((a.stride || b.stride) &&
@@ -282,6 +315,8 @@ static bool is_binary(uint16_t op)
     case SpvOpUDiv:
     case SpvOpUMod:
     case SpvOpShiftRightLogical:
+    case SpvOpBitwiseXor:
+    case SpvOpBitwiseOr:
     case SpvOpBitwiseAnd: return true;
     default: return false;
     }
