@@ -367,7 +367,8 @@ int main(int argc, char **argv)
     printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS with its kernels for %s; %s\n",
            asked.peak, all, openblas_get_corename(), onednn_name());
     printf("%-26s %5s %5s %3s %9s  %s\n", "kernel", "n", "ld", "thr", "Gop/s",
-           "OpenBLAS (or one thread), oneDNN, oneDNN packed: Gop/s, our ratio [quartiles]; goal, twin");
+           "OpenBLAS (or one thread), oneDNN, oneDNN packed: Gop/s, our ratio [quartiles]; goal, "
+           "twin");
     bool ok = true;
     for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++)
         if (!only || strstr(kernels[k].name, only))

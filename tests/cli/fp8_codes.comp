@@ -11,7 +11,7 @@
 // RUN:   done; \
 // RUN: done 2>&1 | %filecheck %s
 // CHECK-COUNT-6: 0 of 16384 differ
-// RUN: %heddle compile %s -D T=floate4m3_t --isa znver4 | %filecheck %s --check-prefix TABLE
+// RUN: %heddle compile %s -D T=floate4m3_t --isa znver4 --emit native | %filecheck %s --check-prefix TABLE
 // TABLE: vperm{{[it]}}2b
 #version 460
 #extension GL_KHR_cooperative_matrix : require
