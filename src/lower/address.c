@@ -7,22 +7,31 @@
  */
 #include "lower/internal.h"
 
-/* What the last index of a chain selects from. */
-static const SpvType *selects_from(Lower *l, const SpvInst *chain)
+/* A structure of nothing but a number or a vector, which glslang leads to as well as to these. */
+static bool is_wrapped(const SpvType *t)
+{
+    return t->kind == SPV_STRUCT && t->count == 1 && t->size && t->members[0]->size == t->size;
+}
+
+/* The operand of a chain that selects from an array, with nothing behind it but the way into such
+ * structures; 0: there is none. */
+static uint32_t find_index(Lower *l, const SpvInst *chain)
 {
     const SpvType *t = spv_type_of(l->m, spv_operand(chain, 0));
-    uint32_t n = spv_n_operands(chain);
+    uint32_t n = spv_n_operands(chain), at = 0;
     uint64_t member;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
-    for (uint32_t k = 1; t && k + 1 < n; k++) {
+    for (uint32_t k = 1; t && k < n; k++) {
+        bool array = t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
+        at = array ? k : is_wrapped(t) ? at : 0;
         if (t->kind != SPV_STRUCT)
             t = t->element;
         else if (spv_constant(l->m, spv_operand(chain, k), &member) && member < t->count)
             t = t->members[member];
         else
-            return NULL;
+            return 0;
     }
-    return t;
+    return at;
 }
 
 static SpvInst *find_chain(Lower *l, SpvId pointer)
@@ -30,10 +39,13 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
     SpvInst *i = spv_def(l->m, pointer);
     while (i && i->op == SpvOpCopyObject)
         i = spv_def(l->m, spv_operand(i, 0));
-    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain) &&
-                 spv_n_operands(i) > 1;
-    const SpvType *from = chain ? selects_from(l, i) : NULL;
-    return from && (from->kind == SPV_ARRAY || from->kind == SPV_RUNTIME_ARRAY) ? i : NULL;
+    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
+    return chain && find_index(l, i) ? i : NULL;
+}
+
+static bool is_number(const SpvType *t)
+{
+    return t && (t->kind == SPV_INT || t->kind == SPV_FLOAT || t->kind == SPV_VECTOR);
 }
 
 /* The memory operands of an access to one pointee: those of the instruction, its alignment that
@@ -63,9 +75,13 @@ bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memo
                            .chain = find_chain(l, spv_operand(i, 0)),
                            .element = element,
                            .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
+    for (; out->pointee && is_wrapped(out->pointee); out->pointee = out->pointee->members[0])
+        out->wraps++;
     if (!out->chain || !out->pointee || !out->pointee->size)
         return lower_refuse(l, i, "its pointer is no element of an array that it names itself");
-    out->last = spv_operand(out->chain, spv_n_operands(out->chain) - 1);
+    if (!is_number(out->pointee))
+        return lower_refuse(l, i, "its pointer leads neither to a number nor to a vector");
+    out->index = find_index(l, out->chain);
     out->stride = build_const(l, 0);
     take_memory(out, i, memory);
     return true;
@@ -93,35 +109,55 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
+SpvId address_first(const LowerAddress *a) { return spv_operand(a->chain, a->index); }
+
+/* To what has that number in the array, or with `into` to the pointee in that, or to a component of
+ * the pointee where `part` is an id. */
+static SpvId make_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, bool into,
+                          SpvId part)
 {
     const SpvInst *c = a->chain;
-    const SpvType *index = spv_type_of(l->m, a->last);
-    uint32_t n = spv_n_operands(c);
-    uint32_t *operands = NEW_ARRAY(l->scratch, uint32_t, n);
+    SpvId first = address_first(a), type = c->type;
+    uint32_t n = spv_n_operands(c), inner = n + (into ? a->wraps : 0), all = inner + (part != 0);
+    uint32_t *operands = NEW_ARRAY(l->scratch, uint32_t, all);
     memcpy(operands, c->words + c->first_operand, n * sizeof *operands);
-    if (index->bits <= 32) {
-        operands[n - 1] = build_add(l, at, build_to_u32(l, at, a->last), number);
+    if (spv_type_of(l->m, first)->bits <= 32) {
+        operands[a->index] = build_add(l, at, build_to_u32(l, at, first), number);
     } else {
-        SpvId type = spv_int_type(l->m, 64, false);
-        SpvId wide = BUILD(l, at, SpvOpUConvert, type, number);
-        operands[n - 1] = BUILD(l, at, SpvOpIAdd, type, a->last, wide);
+        SpvId wide = spv_int_type(l->m, 64, false);
+        number = BUILD(l, at, SpvOpUConvert, wide, number);
+        operands[a->index] = BUILD(l, at, SpvOpIAdd, wide, first, number);
     }
-    return build(l, at, SpvOpAccessChain, c->type, operands, n);
+    for (uint32_t k = n; k < all; k++)
+        operands[k] = k < inner ? build_const(l, 0) : part;
+    if (all > n)
+        type = spv_pointer_type(l->m, spv_type(l->m, type)->storage,
+                                part ? a->pointee->element->id : a->pointee->id);
+    return build(l, at, SpvOpAccessChain, type, operands, all);
+}
+
+SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
+{
+    return make_pointer(l, at, a, number, false, 0);
 }
 
 static SpvId load_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
 {
-    uint32_t operands[5] = { address_pointer(l, at, a, number) };
+    uint32_t operands[5] = { make_pointer(l, at, a, number, true, 0) };
     memcpy(operands + 1, a->memory, sizeof a->memory);
     return build(l, at, SpvOpLoad, a->pointee->id, operands, 1 + a->n_memory);
 }
 
-static void store_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId value)
+static void store_to(Lower *l, SpvInst *at, const LowerAddress *a, SpvId pointer, SpvId value)
 {
-    uint32_t operands[6] = { address_pointer(l, at, a, number), value };
+    uint32_t operands[6] = { pointer, value };
     memcpy(operands + 2, a->memory, sizeof a->memory);
     build(l, at, SpvOpStore, 0, operands, 2 + a->n_memory);
+}
+
+static void store_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId value)
+{
+    store_to(l, at, a, make_pointer(l, at, a, number, true, 0), value);
 }
 
 /* ---- parts of pointees ----------------------------------------------------------------------- */
@@ -218,9 +254,26 @@ SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, Sp
     return cast(l, at, a->element->id, vector);
 }
 
+/* An element that is a component of a pointee. */
+static void store_part(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId part,
+                       SpvId value)
+{
+    const SpvType *c = a->pointee->element;
+    if (c && c->size == a->element->size)
+        store_to(l, at, a, make_pointer(l, at, a, number, true, part), cast(l, at, c->id, value));
+    else
+        lower_refuse(l, a->inst, "its pointer leads to what several elements share");
+}
+
 void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor,
                    SpvId value)
 {
+    uint32_t packed = address_packed(a);
+    if (packed > 1) {
+        SpvId number = number_of(l, at, a, major, build_div(l, at, minor, packed));
+        store_part(l, at, a, number, build_mod(l, at, minor, packed), value);
+        return;
+    }
     uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size);
     if (pieces <= 1) {
         store_numbered(l, at, a, number_of(l, at, a, major, minor),

@@ -227,8 +227,9 @@ bool staging_close(Lower *l); /* gives them their sizes; false: there is not so 
 typedef struct LowerAddress {
     SpvInst *inst;                    /* the access */
     SpvInst *chain;                   /* OpAccessChain or kin */
-    SpvId last;                       /* its last index */
-    const SpvType *pointee, *element; /* where it leads; the matrix' component */
+    uint32_t index;                   /* its operand that selects from the array */
+    uint32_t wraps;                   /* structures of one member that it has to go into yet */
+    const SpvType *pointee, *element; /* where it leads then; the matrix' component */
     SpvId stride;                     /* in pointees */
     bool by_column;
     uint32_t major, minor;        /* lines, and elements in each */
@@ -239,10 +240,11 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
  * Memory operands begin with operand `memory`. */
 bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
                      LowerAddress *out);
-/* A pointer to the pointee with that number from the pointer on. */
+SpvId address_first(const LowerAddress *a); /* the index in the array that it begins at */
+/* A pointer like the access' own, that many elements of the array behind it. */
 SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number);
 SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor);
-/* Needs pointees that are not larger than elements. */
+/* Where pointees are larger than elements, an element must be a component of one. */
 void address_store(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor,
                    SpvId value);
 /* Elements in a pointee; 1 where it is not larger than one. */

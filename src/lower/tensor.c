@@ -312,11 +312,7 @@ static void visit(Lower *l, SpvInst *i)
             load_tensor(l, &a);
         return;
     case SpvOpCooperativeMatrixStoreTensorNV:
-        if (!open_access(l, i, &a))
-            return;
-        if (address_packed(&a.address) > 1)
-            lower_refuse(l, i, "its pointer leads to what several elements share");
-        else
+        if (open_access(l, i, &a))
             store_tensor(l, &a);
         return;
     case SpvOpCreateTensorLayoutNV:

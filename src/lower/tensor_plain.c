@@ -56,13 +56,13 @@ static bool array_begins(Lower *l, const LowerAddress *a, uint32_t *bytes)
 {
     const SpvInst *root = spv_def(l->m, spv_operand(a->chain, 0));
     const SpvType *t = spv_type_of(l->m, spv_operand(a->chain, 0))->element;
-    uint32_t n = spv_n_operands(a->chain), first = 1;
+    uint32_t first = 1;
     uint64_t member;
     if (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) { /* of descriptors */
         t = t->element;
         first++;
     }
-    if (root->op != SpvOpVariable || n != first + 2 || t->kind != SPV_STRUCT ||
+    if (root->op != SpvOpVariable || a->index != first + 1 || t->kind != SPV_STRUCT ||
         !spv_constant(l->m, spv_operand(a->chain, first), &member) || member >= t->count)
         return false;
     *bytes = t->offsets[member];
@@ -116,7 +116,7 @@ static void require_alignment(Lower *l, SpvInst *at, const LowerTensorAccess *a,
     if (multiple <= 1)
         return;
     SpvId u32 = build_u32(l), low = build_const(l, multiple - 1), zero = build_const(l, 0);
-    SpvId last = build_add(l, at, out->number, build_to_u32(l, at, a->address.last));
+    SpvId last = build_add(l, at, out->number, build_to_u32(l, at, address_first(&a->address)));
     const SpvId what[2] = { last, out->stride };
     for (uint32_t k = 0; k < 2; k++) {
         SpvId rest = BUILD(l, at, SpvOpBitwiseAnd, u32, what[k], low);
@@ -133,7 +133,7 @@ bool lower_tensor_plain(Lower *l, LowerTensorAccess *a, LowerPlain *out)
     for (uint32_t k = 0; k < a->of_layout.dims; k++)
         if (!is_number(l, layout_word(a, TENSOR_BLOCK, k), 1))
             return false;
-    if (a->decode || lower_fate(l, a->matrix).kind == FATE_ARRAY ||
+    if (a->decode || lower_fate(l, a->matrix).kind == FATE_ARRAY || a->address.wraps ||
         a->address.pointee != a->matrix->element ||
         !lower_tensor_dimensions(l, a, lower_part(l, a->matrix), along) ||
         !array_begins(l, &a->address, &begins) || begins % ALIGNMENT)
