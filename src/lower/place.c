@@ -67,6 +67,9 @@ bool place_has_availability(const Lower *l)
  * some even ones of control. */
 void place_barrier(Lower *l, SpvInst *at, uint32_t scope)
 {
+    bool own = scope == SpvScopeSubgroup && l->width <= l->profile->max_subgroup_size;
+    if (own && l->profile->features & PROFILE_HAS_LOCKSTEP)
+        return;
     uint32_t make = place_has_availability(l)
                         ? SpvMemorySemanticsMakeAvailableMask | SpvMemorySemanticsMakeVisibleMask
                         : 0;

@@ -35,7 +35,7 @@ static const Word features[] = {
     { "cooperative_matrix2", PROFILE_HAS_NV2 }, { "tensor_addressing", PROFILE_HAS_TENSORS },
     { "cooperative_matrix_conversion", PROFILE_HAS_QCOM },
     { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES }, { "unaligned", PROFILE_HAS_UNALIGNED },
-    { "subgroup_shuffle", PROFILE_HAS_SHUFFLES },
+    { "subgroup_shuffle", PROFILE_HAS_SHUFFLES }, { "lockstep", PROFILE_HAS_LOCKSTEP },
 };
 /* clang-format on */
 

@@ -237,6 +237,10 @@ static void make_profile(VkfFacts *f, Arena *a)
     to->features = profile_features(&f->features, f->subgroup.supportedOperations);
     to->workgroup_memory = p->limits.maxComputeSharedMemorySize;
     to->workgroup_invocations = p->limits.maxComputeWorkGroupInvocations;
+    /* Mesa's lavapipe runs a subgroup as one vector, and every control barrier as one of the
+     * workgroup, which subgroups that go another way do not reach. */
+    if (f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE)
+        to->features |= PROFILE_HAS_LOCKSTEP;
     /* heddle's own driver */
     to->ownership = strcmp(f->driver.driverName, "heddle") ? PROFILE_OPAQUE : PROFILE_LINEAR;
 }

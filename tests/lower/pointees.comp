@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the pointer of a matrix' load or store may lead to: numbers, vectors and, with tensor layouts,
 // structures with one such member (WRAPPED). By a layout (TENSOR), elements that are components are
-// stored one by one.
+// stored one by one. Invocations in lockstep need no barriers within their subgroup.
 // RUN: ARRAYS="--bind 0=randn:f16[48,32]@1 --bind 1=zeros:f16[48,32]"; \
 // RUN: for o in "" -DSCOPE=gl_ScopeWorkgroup -DTENSOR=1 "-DTENSOR=1 -DWRAPPED=1"; do \
 // RUN:   for d in "" "-DITEM=f16vec2 -DMANY=2" "-DITEM=f16vec4 -DMANY=4" "-DITEM=uvec4 -DMANY=8"; do \
@@ -14,6 +14,11 @@
 // RUN:       %heddle run %t.spv $ARRAYS --compare 1=%t.npy || exit 1; done; done; done
 // RUN: ! %heddle compile %s -DTENSOR=1 -DITEM=uvec4 -DMANY=8 --for subgroup32 2>&1 | %filecheck %s --check-prefix=SHARED
 // SHARED: its pointer leads to what several elements share
+// RUN: p=%S/../../share/profiles/subgroup32.json; sed 's/"features": \[/&"lockstep", /' $p > %t.json; \
+// RUN: %heddle compile %s -DITEM=f16vec2 -DMANY=2 --for $p | %filecheck %s --check-prefix=APART && \
+// RUN: %heddle compile %s -DITEM=f16vec2 -DMANY=2 --for %t.json | %filecheck %s --check-prefix=LOCKSTEP
+// APART: OpControlBarrier
+// LOCKSTEP-NOT: OpControlBarrier
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
