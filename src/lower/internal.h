@@ -59,6 +59,8 @@ typedef struct Lower {
     LowerPart *parts; /* by type id, n_parts of them; rows 0: it was no workgroup's */
     uint32_t n_parts;
     uint32_t grid_columns; /* of subgroups, by which they are dealt */
+    SpvModule *undealt;    /* as it was before; or NULL */
+    bool crowded;          /* there is too little workgroup memory for that */
     VEC(LowerStaging) staging;
     VEC(LowerDecoderCopy) decoders;
     VEC(LowerView) views;

@@ -212,6 +212,19 @@ static bool run_passes(Lower *l)
     return true;
 }
 
+/* Each subgroup stages its part in memory of its own. Where there is not so much, what was a
+ * workgroup's is an array instead: once more from where no parts were dealt. */
+static bool lower_without_parts(Lower *l, SpvModule *undealt, const LowerOptions *o)
+{
+    spv_move(l->m, undealt);
+    if (l->report)
+        l->report->rows.len = 0;
+    if (!spv_entry_point(l->m, o->entry, &l->entry, l->sink))
+        return false;
+    lower_decide_fates(l);
+    return run_passes(l);
+}
+
 static bool lower_entry(PassContext *c, const LowerOptions *o)
 {
     Lower l = { .m = c->module,
@@ -230,10 +243,12 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     l.pass = "wide_subgroups";
     lower_whole_subgroup(&l);
     l.pass = "lower_workgroup";
+    Lower before = l;
     if (!l.failed)
         lower_workgroup(&l);
     lower_decide_fates(&l);
-    return run_passes(&l);
+    bool good = run_passes(&l);
+    return good || !l.crowded ? good : lower_without_parts(&before, l.undealt, o);
 }
 
 /* A function of its own, so that nothing it changes is in the frame that setjmp saved. */

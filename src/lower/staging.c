@@ -142,6 +142,9 @@ bool staging_close(Lower *l)
     if (bytes <= l->profile->workgroup_memory)
         return true;
     l->failed = true;
+    l->crowded = l->undealt != NULL;
+    if (l->crowded)
+        return false;
     diag(l->sink, DIAG_ERROR, NULL, "maxComputeSharedMemorySize",
          "the kernel's matrices are staged in workgroup memory, which takes %llu bytes with its"
          " own, but '%s' has %u",

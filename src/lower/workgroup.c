@@ -366,6 +366,7 @@ void lower_workgroup(Lower *l)
             vec_push(l->scratch, &types, spv_type(l->m, i->id));
     if (!types.len || !lower_workgroup_deals(l, l->width) || !choose(&g, l->subgroups))
         return;
+    l->undealt = spv_clone(l->m->arena, l->m);
     l->grid_columns = g.columns;
     l->n_parts = l->m->bound;
     l->parts = NEW_ARRAY(l->scratch, LowerPart, l->n_parts);

@@ -453,3 +453,18 @@ SpvModule *spv_clone(Arena *arena, const SpvModule *m)
     clone_list(c, &c->trailing, &m->trailing, NULL);
     return c;
 }
+
+static void move_list(SpvInstList *to)
+{
+    for (SpvInst *i = to->first; i; i = i->next)
+        i->list = to;
+}
+
+void spv_move(SpvModule *to, const SpvModule *from)
+{
+    *to = *from;
+    move_list(&to->globals);
+    move_list(&to->trailing);
+    for (SpvFunction *f = to->functions; f; f = f->next)
+        f->module = to;
+}

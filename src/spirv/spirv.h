@@ -198,6 +198,8 @@ SpvModule *spv_assemble(Arena *arena, const char *text, size_t size, const char 
 /* Text that spirv-as and spv_assemble take; friendly names when `names`. */
 char *spv_disassemble(Arena *arena, const SpvModule *m, bool names);
 SpvModule *spv_clone(Arena *arena, const SpvModule *m);
+/* `to` becomes what `from`, which is of no use afterwards, was. */
+void spv_move(SpvModule *to, const SpvModule *from);
 /* Every instruction of the module in the order it is written. visit returns false to stop. */
 void spv_each_inst(const SpvModule *m, bool (*visit)(void *user, SpvInst *i), void *user);
 
