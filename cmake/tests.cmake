@@ -194,6 +194,10 @@ if(TARGET heddle_cli)
         $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(examples PROPERTIES TIMEOUT ${seconds})
     set_tests_properties(options PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
+    add_test(NAME lower_profiles COMMAND Python3::Interpreter tests/lower/profiles.py
+        --heddle $<TARGET_FILE:heddle_cli> --spirv-val "${HEDDLE_TOOLCHAIN}/bin/spirv-val"
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(lower_profiles PROPERTIES PROCESSORS 2 TIMEOUT ${seconds})
     add_test(NAME cuda_ptxas COMMAND Python3::Interpreter tests/cuda/ptxas.py
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(cuda_ptxas PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${seconds})
