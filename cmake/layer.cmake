@@ -33,6 +33,16 @@ configure_file(cmake/heddle_layer.json.in
 file(RELATIVE_PATH HEDDLE_LAYER_LIBRARY "/${layer_dir}"
     "/${CMAKE_INSTALL_LIBDIR}/libVkLayer_heddle_cooperative_matrix.so")
 configure_file(cmake/heddle_layer.json.in install/heddle_layer.json)
+# Once more in a folder without drivers: loaders before 1.3.296 look for layers where they look for
+# drivers (`heddle vulkan --layer`).
+set(alone_dir "${CMAKE_INSTALL_DATADIR}/heddle/layer/vulkan/implicit_layer.d")
+set(HEDDLE_LAYER_LIBRARY "../../../../../lib/libVkLayer_heddle_cooperative_matrix.so")
+configure_file(cmake/heddle_layer.json.in
+    "${PROJECT_BINARY_DIR}/share/heddle/layer/vulkan/implicit_layer.d/heddle_layer.json")
+file(RELATIVE_PATH HEDDLE_LAYER_LIBRARY "/${alone_dir}"
+    "/${CMAKE_INSTALL_LIBDIR}/libVkLayer_heddle_cooperative_matrix.so")
+configure_file(cmake/heddle_layer.json.in install/layer/heddle_layer.json)
+install(FILES "${PROJECT_BINARY_DIR}/install/layer/heddle_layer.json" DESTINATION ${alone_dir})
 # For tests: explicit, so that others may be above it.
 set(HEDDLE_LAYER_ENVIRONMENT "")
 set(HEDDLE_LAYER_LIBRARY "../../lib/libVkLayer_heddle_cooperative_matrix.so")

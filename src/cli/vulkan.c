@@ -63,15 +63,15 @@ bool vulkan_variable(size_t i, const char **name, const char **help)
 }
 
 /* A manifest, relative to this program: the same in a build tree and where it is installed.
- * `share`, which may be NULL, becomes the folder that has vulkan/. */
-static bool find_manifest(char *out, size_t size, const char *name, char *share)
+ * `data`: the folder that has vulkan/, which becomes its path. */
+static bool find_manifest(char *out, size_t size, char data[PATH_MAX], const char *name)
 {
     char self[PATH_MAX];
-    if (!own_path(self, 2))
+    out[0] = 0;
+    if (!own_path(self, 2) || snprintf(out, size, "%s/%s", self, data) >= PATH_MAX)
         return false;
-    snprintf(out, size, "%s/share/vulkan/%s", self, name);
-    if (share)
-        sprintf(share, "%s/share", self);
+    strcpy(data, out);
+    snprintf(out, size, "%s/vulkan/%s", data, name);
     return access(out, R_OK) == 0;
 }
 
@@ -84,14 +84,15 @@ static void prepend(const char *name, const char *folder, const char *otherwise)
     setenv(name, all, 1);
 }
 
-/* Loaders before 1.3.296 look for implicit layers in the data folders of the system alone. */
+/* Loaders before 1.3.296 look for implicit layers in the data folders of the system alone, and for
+ * drivers: the layer's has none. */
 static bool choose_layer(char manifest[5000])
 {
-    char share[5000], folder[5040];
-    if (!find_manifest(manifest, 5000, "implicit_layer.d/heddle_layer.json", share))
+    char data[PATH_MAX] = "share/heddle/layer", folder[PATH_MAX + 40];
+    if (!find_manifest(manifest, 5000, data, "implicit_layer.d/heddle_layer.json"))
         return false;
-    snprintf(folder, sizeof folder, "%s/vulkan/implicit_layer.d", share);
-    prepend("XDG_DATA_DIRS", share, "/usr/local/share:/usr/share");
+    snprintf(folder, sizeof folder, "%s/vulkan/implicit_layer.d", data);
+    prepend("XDG_DATA_DIRS", data, "/usr/local/share:/usr/share");
     prepend("VK_ADD_IMPLICIT_LAYER_PATH", folder, "");
     setenv("HEDDLE_LAYER", "1", 1);
     unsetenv("HEDDLE_LAYER_DISABLE");
@@ -100,7 +101,8 @@ static bool choose_layer(char manifest[5000])
 
 static bool choose_driver(char manifest[5000])
 {
-    if (!find_manifest(manifest, 5000, "icd.d/heddle_icd.json", NULL))
+    char data[PATH_MAX] = "share";
+    if (!find_manifest(manifest, 5000, data, "icd.d/heddle_icd.json"))
         return false;
     setenv("VK_DRIVER_FILES", manifest, 1);
     setenv("VK_ICD_FILENAMES", manifest, 1); /* what loaders before 1.3.207 look at */

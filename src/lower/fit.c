@@ -102,6 +102,8 @@ static void by_tiles(Lower *l, SpvInst *i, const LowerTiles *t)
                        : spv_operand(i, j);
         parts[k] = build(l, i, i->op, t->type, x, n);
     }
+    lower_hand_down(l, i->id, parts, t->rows * t->cols);
+    lower_undecorate(l, i->id);
     lower_note(l, i, "tile by tile");
     compose(l, i, t, parts);
 }

@@ -82,6 +82,8 @@ void lower_uses(Lower *l, const SpvType *t); /* there are variables and values o
 bool lower_has(const Lower *l, const SpvType *t);
 bool lower_lacks_float(const Lower *l, const SpvType *t); /* bf16 or fp8, which it has not */
 void lower_undecorate(Lower *l, SpvId id);
+/* What says how a result is rounded or saturated holds for each part of it. The whole keeps it. */
+void lower_hand_down(Lower *l, SpvId from, const SpvId *parts, uint32_t n);
 
 /* Calls visit for every instruction of the functions; it may put others around it and remove it.
  * Stops where the pass has failed. */

@@ -85,14 +85,13 @@ static bool calculates(uint16_t op)
     return op != SpvOpFConvert && op != SpvOpBitcast && op != SpvOpCopyObject && op != SpvOpSelect;
 }
 
-/* What decorates a result holds for each of its elements. */
-static void decorate(Lower *l, const SpvInst *i, SpvId element)
+static void decorate(Lower *l, SpvId from, SpvId part)
 {
     for (SpvInst *d = l->m->globals.first; d; d = d->next) {
-        if (d->op != SpvOpDecorate || spv_operand(d, 0) != i->id)
+        if (d->op != SpvOpDecorate || spv_operand(d, 0) != from)
             continue;
         SpvInst *copy = spv_make(l->m, d->op, 0, 0, d->words + d->first_operand, spv_n_operands(d));
-        copy->words[copy->first_operand] = element;
+        copy->words[copy->first_operand] = part;
         spv_append_global(l->m, copy);
     }
 }
@@ -117,6 +116,12 @@ static bool is_decorated(Lower *l, SpvId id)
     return false;
 }
 
+void lower_hand_down(Lower *l, SpvId from, const SpvId *parts, uint32_t n)
+{
+    for (uint32_t k = 0; k < n && is_decorated(l, from); k++)
+        decorate(l, from, parts[k]);
+}
+
 static void by_elements(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
 {
     uint32_t n = spv_n_operands(i), x[3];
@@ -131,7 +136,7 @@ static void by_elements(Lower *l, SpvInst *i, const SpvType *t, uint16_t op)
         SpvId value = small && calculates(op) ? between_small(l, e.at, op, t->element, x, MIN(n, 3))
                                               : between(l, e.at, op, t->element, x, MIN(n, 3));
         if (decorated)
-            decorate(l, i, value);
+            decorate(l, i->id, value);
         each_put(&e, t->id, t->element->id, value);
     }
     if (decorated)

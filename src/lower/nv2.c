@@ -63,10 +63,12 @@ static void convert(Lower *l, SpvInst *i, bool transposed)
     LowerDeal d = deal_open(l, i, t, &dealt);
     while (deal_next(&d)) {
         SpvId x = deal_get(&d, 0);
-        x = transposed ? deal_convert(l, d.at, t->element, x)
-                       : converted(l, d.at, i, t->element, x);
-        deal_put(&d, x);
+        SpvId y = transposed ? deal_convert(l, d.at, t->element, x)
+                             : converted(l, d.at, i, t->element, x);
+        lower_hand_down(l, i->id, &y, y != x);
+        deal_put(&d, y);
     }
+    lower_undecorate(l, i->id);
     lower_note(l, i, d.known ? "element by element" : "workgroup memory");
     build_replace(l, i, deal_close(&d));
 }

@@ -56,6 +56,12 @@ for driver in "$own" "$lavapipe"; do
     [ "$n" = 3 ]
     verdict "$driver: one hidden" $? "$n extensions of the family, not 3"
 done
+if [ -r "$lavapipe" ]; then # what brings the layer brings no driver
+    said=$(env -u VK_DRIVER_FILES -u VK_ICD_FILENAMES "$build/bin/heddle" vulkan --layer -- \
+        vulkaninfo --summary 2> /dev/null | grep deviceName)
+    printf '%s\n' "$said" | grep -q llvmpipe && ! printf '%s\n' "$said" | grep -qi heddle
+    verdict "the system's drivers" $? "$said"
+fi
 said=$(HEDDLE_LAYER_EXTENSIONS=VK_NO with_driver "$own" vulkaninfo 2>&1 > /dev/null)
 printf '%s\n' "$said" | grep -q "HEDDLE_LAYER_EXTENSIONS: 'VK_NO'"
 verdict "a wrong variable is told of" $? "$said"
