@@ -163,6 +163,9 @@ static void set_attributes(Compile *c)
     char bits[16];
     snprintf(bits, sizeof bits, "%u", c->target->vector_bits);
     LLVMAttributeRef unwind = attribute(c, "nounwind", 0);
+    /* Addresses that a kernel makes by itself are offsets from null, where LLVM otherwise takes for
+     * granted that nobody loads. */
+    LLVMAttributeRef null = attribute(c, "null_pointer_is_valid", 0);
     /* Where an ABI aligns the stack to less, LLVM lets vectors that it keeps there straddle cache
      * lines, all or none of them, as the depth of the callers has it. */
     LLVMAttributeRef aligned = attribute(c, "alignstack", c->target->vector_bits / 8);
@@ -178,6 +181,7 @@ static void set_attributes(Compile *c)
         set_attribute(c, f, "probe-stack", "inline-asm");
         set_attribute(c, f, "warn-stack-size", "0"); /* reports the size of every frame */
         LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, unwind);
+        LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, null);
         if (c->target->vector_bits > 128 && LLVMGetLinkage(f) == LLVMExternalLinkage)
             LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, aligned);
     }
