@@ -54,6 +54,15 @@ static inline double bench_now(int threads)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What follows an option on the command line; NULL: it is not given. */
+static inline const char *bench_option(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], name))
+            return argv[i + 1];
+    return NULL;
+}
+
 static inline int bench_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -318,17 +318,10 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Row *row, int ro
     return ok;
 }
 
-static const char *option(int argc, char **argv, const char *name)
-{
-    for (int i = 1; i + 1 < argc; i++)
-        if (!strcmp(argv[i], name))
-            return argv[i + 1];
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
-    const char *only = option(argc, argv, "--row"), *rounds = option(argc, argv, "--rounds");
+    const char *only = bench_option(argc, argv, "--row");
+    const char *rounds = bench_option(argc, argv, "--rounds");
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *device;
     if (heddle_device_new(NULL, &device, log))

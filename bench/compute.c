@@ -365,10 +365,8 @@ static bool measure(const Setting *s, const Problem *p)
 
 static const char *option(int argc, char **argv, const char *name, const char *otherwise)
 {
-    for (int i = 1; i + 1 < argc; i++)
-        if (!strcmp(argv[i], name))
-            return argv[i + 1];
-    return otherwise;
+    const char *given = bench_option(argc, argv, name);
+    return given ? given : otherwise;
 }
 
 int main(int argc, char **argv)

@@ -59,16 +59,21 @@ static void fill_small(void *data, uint64_t bytes, HeddleType type, uint64_t see
         ((uint32_t *)data)[i] = next(&state) >> 8 & 15;
 }
 
+static void fill_bytes(uint8_t *x, uint64_t bytes, uint64_t seed)
+{
+    uint64_t state = seed;
+    for (uint64_t i = 0; i < bytes; i++)
+        x[i] = (uint8_t)(next(&state) >> 8);
+}
+
 enum { BLOCK = 32, BLOCK_BYTES = 18 };
 
 /* Blocks of q4_0: a scale and 32 values of four bits. */
 static void fill_blocks(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
 {
-    uint64_t state = seed;
     uint8_t *x = data;
     (void)type;
-    for (uint64_t i = 0; i < bytes; i++)
-        x[i] = (uint8_t)(next(&state) >> 8);
+    fill_bytes(x, bytes, seed);
     for (uint64_t i = 0; i + BLOCK_BYTES <= bytes; i += BLOCK_BYTES) {
         uint16_t scale = f16_from_double((x[i] + 1) / 1024.0);
         memcpy(x + i, &scale, 2);
@@ -90,11 +95,9 @@ enum { K_BLOCK = 256, K_BLOCK_BYTES = 144 };
  * (examples/quants.glsl). */
 static void fill_k_blocks(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
 {
-    uint64_t state = seed;
     uint8_t *x = data;
     (void)type;
-    for (uint64_t i = 0; i < bytes; i++)
-        x[i] = (uint8_t)(next(&state) >> 8);
+    fill_bytes(x, bytes, seed);
     for (uint64_t i = 0; i + K_BLOCK_BYTES <= bytes; i += K_BLOCK_BYTES) {
         uint16_t factors[2] = { f16_from_double((x[i] + 1) / 65536.0),
                                 f16_from_double((x[i + 1] + 1) / 8192.0) };

@@ -259,20 +259,10 @@ static bool measure(Run *r, Run *twin, const Sizes *z)
     return ok && error == 0;
 }
 
-static uint32_t option(int argc, char **argv, const char *name, uint32_t otherwise)
+static uint32_t number(int argc, char **argv, const char *name, uint32_t otherwise)
 {
-    for (int i = 1; i + 1 < argc; i++)
-        if (!strcmp(argv[i], name))
-            return (uint32_t)atoi(argv[i + 1]);
-    return otherwise;
-}
-
-static const char *word(int argc, char **argv, const char *name)
-{
-    for (int i = 1; i + 1 < argc; i++)
-        if (!strcmp(argv[i], name))
-            return argv[i + 1];
-    return NULL;
+    const char *given = bench_option(argc, argv, name);
+    return given ? (uint32_t)atoi(given) : otherwise;
 }
 
 /* NULL after reporting. */
@@ -350,19 +340,19 @@ static bool measure_kernel(HeddleDevice *device, HeddleLog *log, const Kernel *k
 
 int main(int argc, char **argv)
 {
-    if (!word(argc, argv, "--isa"))
+    if (!bench_option(argc, argv, "--isa"))
         bench_openblas_for_this_cpu(argv);
-    const char *only = word(argc, argv, "--kernel");
-    HeddleDeviceOptions options = { .isa = word(argc, argv, "--isa") };
+    const char *only = bench_option(argc, argv, "--kernel");
+    HeddleDeviceOptions options = { .isa = bench_option(argc, argv, "--isa") };
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *device;
     if (heddle_device_new(&options, &device, log))
         return 1;
     uint32_t all = heddle_device_info(device)->threads;
-    Sizes asked = { .n = option(argc, argv, "--size", 0),
-                    .threads = option(argc, argv, "--threads", 0),
-                    .rounds = (int)option(argc, argv, "--rounds", 0),
-                    .interleave = (int)option(argc, argv, "--interleave", 0),
+    Sizes asked = { .n = number(argc, argv, "--size", 0),
+                    .threads = number(argc, argv, "--threads", 0),
+                    .rounds = (int)number(argc, argv, "--rounds", 0),
+                    .interleave = (int)number(argc, argv, "--interleave", 0),
                     .peak = bench_peak() };
     printf("peak %.1f GFLOP/s f32 a core, %u cores; OpenBLAS with its kernels for %s; %s\n",
            asked.peak, all, openblas_get_corename(), onednn_name());
