@@ -196,7 +196,8 @@ static const char *hide(Arena *a, const LowerProfile *own, Target target, uint32
     p.workgroup_memory = memory;
     p.features &= ~(uint32_t)(PROFILE_HAS_NV2 | PROFILE_HAS_TENSORS | PROFILE_HAS_QCOM);
     for (uint32_t k = 0; k < own->n_shapes && target != NONE; k++)
-        if (own->shapes[k].scope == SpvScopeSubgroup && own->shapes[k].m)
+        if (own->shapes[k].scope == SpvScopeSubgroup && own->shapes[k].m &&
+            !own->shapes[k].flexible) /* those are NV2's */
             shapes[p.n_shapes++] = own->shapes[k];
     return profile_write(a, &p);
 }
@@ -318,9 +319,9 @@ static bool open_buffer(Data *d, HeddleDevice *device, uint32_t b, HeddleLog *lo
     for (uint64_t k = 0; k < in->count && b != d->out; k++)
         heddle_array_set(values, k, number(d->problem, in, b, k));
     uint64_t size = in->count * heddle_type_size(in->type);
-    bool good = !heddle_buffer_new_placed(device, size, HEDDLE_PLACEMENT_DEVICE, &d->buffers[b],
-                                          log) &&
-                !heddle_buffer_write(d->buffers[b], 0, values->data, size, log);
+    bool good =
+        !heddle_buffer_new_placed(device, size, HEDDLE_PLACEMENT_DEVICE, &d->buffers[b], log) &&
+        !heddle_buffer_write(d->buffers[b], 0, values->data, size, log);
     d->bindings[b] = (HeddleBinding){ .binding = b, .buffer = d->buffers[b] };
     heddle_array_free(values);
     return good;

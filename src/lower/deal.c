@@ -140,7 +140,8 @@ static void close_window(LowerDeal *d)
 LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, const LowerDealt *what)
 {
     LowerDeal d = { .l = l, .inst = at, .type = type, .what = *what };
-    d.known = !what->transposed && deal_is_known(l, type);
+    bool looped = place_length(l, type) > UNROLLED && !place_is_by_number(l, type);
+    d.known = !what->transposed && deal_is_known(l, type) && !(what->seldom && looped);
     for (uint32_t k = 0; k < what->n_from; k++)
         d.known &= deal_is_known(l, source(&d, k)) && lower_are_alike(l, source(&d, k), type);
     if (d.known) {

@@ -183,6 +183,21 @@ static SpvId tile_length(Lower *l, SpvInst *at, const LowerTiles *t)
     return BUILD(l, at, SpvOpCooperativeMatrixLengthKHR, build_u32(l), t->type);
 }
 
+/* The tile that an element is in [0], and which of it that is [1]. Where it is known how many a
+ * tile has, passes see which tile it is. */
+static void split_index(Lower *l, SpvInst *at, const LowerTiles *t, SpvId number, SpvId to[2])
+{
+    if (lower_owner(l, t->whole)) {
+        uint32_t length = t->tall * t->wide / l->lanes;
+        to[0] = build_div(l, at, number, length);
+        to[1] = build_mod(l, at, number, length);
+        return;
+    }
+    SpvId length = tile_length(l, at, t);
+    to[0] = BUILD(l, at, SpvOpUDiv, build_u32(l), number, length);
+    to[1] = BUILD(l, at, SpvOpUMod, build_u32(l), number, length);
+}
+
 /* An index into a matrix is one of a tile and one into that, where a chain has it. */
 static void split_chain(Lower *l, SpvInst *i)
 {
@@ -194,12 +209,11 @@ static void split_chain(Lower *l, SpvInst *i)
     x[0] = spv_operand(i, 0);
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = 1; k < n; k++) {
-        SpvId index = spv_operand(i, k), u32 = build_u32(l);
+        SpvId index = spv_operand(i, k);
         uint64_t member;
         if (t && tiles_of_type(l, t->id, &tiles)) {
-            SpvId length = tile_length(l, i, &tiles), number = build_to_u32(l, i, index);
-            x[made++] = BUILD(l, i, SpvOpUDiv, u32, number, length);
-            x[made++] = BUILD(l, i, SpvOpUMod, u32, number, length);
+            split_index(l, i, &tiles, build_to_u32(l, i, index), x + made);
+            made += 2;
             split = true;
         } else {
             x[made++] = index;
@@ -215,13 +229,11 @@ static void split_chain(Lower *l, SpvInst *i)
 /* The same of literal indices: by way of a variable, where they may be any. */
 static void through_variable(Lower *l, SpvInst *i, const LowerTiles *t, uint32_t composite)
 {
-    SpvId u32 = build_u32(l), element = t->whole->element->id;
-    SpvId v = build_variable(l, i, t->whole->id), length = tile_length(l, i, t);
-    SpvId number = build_const(l, spv_operand(i, composite + 1));
+    SpvId element = t->whole->element->id, v = build_variable(l, i, t->whole->id), x[2];
+    split_index(l, i, t, build_const(l, spv_operand(i, composite + 1)), x);
     build_store(l, i, v, spv_operand(i, composite));
-    SpvId p = BUILD(
-        l, i, SpvOpAccessChain, spv_pointer_type(l->m, SpvStorageClassFunction, element), v,
-        BUILD(l, i, SpvOpUDiv, u32, number, length), BUILD(l, i, SpvOpUMod, u32, number, length));
+    SpvId p = BUILD(l, i, SpvOpAccessChain,
+                    spv_pointer_type(l->m, SpvStorageClassFunction, element), v, x[0], x[1]);
     if (!composite) {
         build_replace(l, i, build_load(l, i, element, p));
         return;

@@ -16,7 +16,10 @@ typedef struct LowerStaging {
     SpvId element; /* type */
     uint32_t scope;
     SpvId variable;
-    SpvInst *row; /* OpTypeArray, whose length is known when all have asked */
+    /* OpTypeArray, whose length is known when all have asked, and a row's, a constant; of one
+     * dimension, for NVIDIA's driver (580) takes all rows for the first where the module has
+     * variable pointers */
+    SpvInst *all, *row;
     uint32_t rows, count;
 } LowerStaging;
 
@@ -291,11 +294,13 @@ void window_get(Lower *l, SpvInst *at, const LowerWindow *w, const LowerTiles *t
 /* --- deal.c: a matrix made of elements by those who hold them -------------------------------- */
 
 /* What a matrix is made from: others, of its shape (or transposed), element by element; where it is
- * staged it begins with element `first`. Without a result, elements are only used. */
+ * staged it begins with element `first`. Without a result, elements are only used. Seldom: there is
+ * a way around, which must not become slower for this one; as it does on NVIDIA's driver where a
+ * loop chooses among the elements of tiles, for these are kept in memory then, everywhere. */
 typedef struct LowerDealt {
     const SpvId *from;
     uint32_t n_from, first;
-    bool transposed, used_only;
+    bool transposed, used_only, seldom;
 } LowerDealt;
 
 /* for (Deal d = deal_open(l, at, type, dealt); deal_next(&d);) deal_put(&d, value); deal_close(&d):

@@ -195,6 +195,20 @@ static bool take_sizes(Lower *l, const LowerOptions *o)
 
 /* ---- the passes ------------------------------------------------------------------------------ */
 
+/* Drivers take variables of one matrix apart, but not arrays of tiles, which the lowered code loads
+ * and stores as wholes. NVIDIA's keeps such an accumulator in memory, five times slower. */
+static bool promote_tiles(Lower *l)
+{
+    const PassOptions o = { .entry = l->entry.name, .whole_matrices = true };
+    PassContext c = { l->m, l->entry, &o, l->sink, l->scratch };
+    bool good = true;
+    for (SpvFunction *f = l->m->functions; f && good && l->has_tiles; f = f->next) {
+        c.entry.function = f;
+        good = pass_promote(&c) && pass_simplify(&c);
+    }
+    return good && spv_entry_point(l->m, l->entry.name, &l->entry, l->sink);
+}
+
 static bool run_passes(Lower *l)
 {
     for (uint32_t k = 0; k < COUNT_OF(passes) && !l->failed; k++) {
@@ -207,6 +221,8 @@ static bool run_passes(Lower *l)
     if (l->failed || !staging_close(l))
         return false;
     drop_functions(l); /* what was called for elements may have been copied */
+    if (!promote_tiles(l))
+        return false;
     lower_finish(l);
     pass_lines(l->m);
     return true;

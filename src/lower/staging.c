@@ -17,17 +17,24 @@ static LowerStaging *find(Lower *l, SpvId element, uint32_t scope)
     return NULL;
 }
 
+static SpvInst *declare(Lower *l, uint16_t op, SpvId type, const uint32_t *words, uint32_t n)
+{
+    SpvInst *i = spv_make(l->m, op, type, spv_new_id(l->m), words, n);
+    spv_append_global(l->m, i);
+    return i;
+}
+
 LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count)
 {
     LowerStaging *s = find(l, element, scope);
     if (!s) {
-        uint32_t rows = scope == SpvScopeWorkgroup ? 1 : l->subgroups;
-        uint32_t words[] = { element, build_const(l, LENGTH_OPEN + l->staging.len) };
-        SpvInst *row = spv_make(l->m, SpvOpTypeArray, 0, spv_new_id(l->m), words, 2);
-        spv_append_global(l->m, row);
-        SpvId all = spv_array_type(l->m, row->id, build_const(l, rows));
-        SpvId v = place_variable(l, SpvStorageClassWorkgroup, all);
-        vec_push(l->scratch, &l->staging, (LowerStaging){ element, scope, v, row, rows, 0 });
+        uint32_t open = LENGTH_OPEN + l->staging.len;
+        LowerStaging made = { .element = element, .scope = scope };
+        made.rows = scope == SpvScopeWorkgroup ? 1 : l->subgroups;
+        made.row = declare(l, SpvOpConstant, build_u32(l), &open, 1);
+        made.all = declare(l, SpvOpTypeArray, 0, (uint32_t[]){ element, made.row->id }, 2);
+        made.variable = place_variable(l, SpvStorageClassWorkgroup, made.all->id);
+        vec_push(l->scratch, &l->staging, made);
         s = &vec_last(&l->staging);
         lower_uses(l, spv_type(l->m, element));
     }
@@ -40,9 +47,12 @@ LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count
 SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
 {
     const LowerStaging *s = find(l, element, scope);
-    SpvId row = s->rows == 1 ? build_const(l, 0) : place_subgroup(l, at);
     SpvId type = spv_pointer_type(l->m, SpvStorageClassWorkgroup, element);
-    return BUILD(l, at, SpvOpAccessChain, type, s->variable, row, index);
+    if (s->rows > 1) {
+        SpvId row = BUILD(l, at, SpvOpIMul, build_u32(l), place_subgroup(l, at), s->row->id);
+        index = build_add(l, at, row, index);
+    }
+    return BUILD(l, at, SpvOpAccessChain, type, s->variable, index);
 }
 
 /* Of an access that barriers make available and visible to others (place_barrier). */
@@ -135,7 +145,9 @@ bool staging_close(Lower *l)
 {
     for (uint32_t k = 0; k < l->staging.len; k++) {
         const LowerStaging *s = &l->staging.data[k];
-        s->row->words[s->row->first_operand + 1] = build_const(l, MAX(s->count, 1));
+        uint32_t length = MAX(s->count, 1);
+        s->row->words[s->row->first_operand] = length;
+        s->all->words[s->all->first_operand + 1] = build_const(l, length * s->rows);
     }
     spv_forget_types(l->m);
     uint64_t bytes = staging_taken(l);

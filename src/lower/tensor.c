@@ -231,10 +231,11 @@ static LowerTensorPlace place_of(Lower *l, SpvInst *at, const LowerTensorAccess 
 }
 
 /* Of what is loaded before `i`; returns the matrix. */
-static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
+static SpvId load_elements(Lower *l, SpvInst *i, LowerTensorAccess *a, bool seldom)
 {
     const SpvType *t = a->matrix;
-    LowerDealt dealt = { .from = &a->object, .n_from = a->view != 0 }; /* which may clip */
+    LowerDealt dealt = { .from = &a->object, .seldom = seldom };
+    dealt.n_from = a->view != 0; /* which may clip */
     SpvId outside = clamp_value(l, i, a);
     LowerDeal d = deal_open(l, i, t, &dealt);
     while (deal_next(&d)) {
@@ -258,7 +259,7 @@ static void load_tensor(Lower *l, LowerTensorAccess *a)
         return;
     }
     if (!lower_tensor_plain(l, a, &p)) {
-        build_replace(l, i, load_elements(l, i, a));
+        build_replace(l, i, load_elements(l, i, a, false));
         return;
     }
     lower_note(l, i, "a load of matrices, where it lies inside");
@@ -269,14 +270,14 @@ static void load_tensor(Lower *l, LowerTensorAccess *a)
     SpvId matrix = build_variable(l, i, a->matrix->id);
     build_either(l, i, p.inside, &plain, &rest);
     build_store(l, plain, matrix, lower_tensor_plain_access(l, plain, a, &p));
-    build_store(l, rest, matrix, load_elements(l, rest, a));
+    build_store(l, rest, matrix, load_elements(l, rest, a, true));
     build_replace(l, i, build_load(l, i, a->matrix->id, matrix));
 }
 
-static void store_elements(Lower *l, SpvInst *i, LowerTensorAccess *a)
+static void store_elements(Lower *l, SpvInst *i, LowerTensorAccess *a, bool seldom)
 {
     const SpvType *t = a->matrix;
-    LowerDealt dealt = { .from = &a->object, .n_from = 1, .used_only = true };
+    LowerDealt dealt = { .from = &a->object, .n_from = 1, .used_only = true, .seldom = seldom };
     LowerDeal d = deal_open(l, i, t, &dealt);
     while (deal_next(&d)) {
         SpvId value = deal_get(&d, 0);
@@ -299,7 +300,7 @@ static void store_tensor(Lower *l, LowerTensorAccess *a)
         lower_tensor_plain_access(l, plain, a, &p);
     }
     if (!may || p.inside)
-        store_elements(l, rest, a);
+        store_elements(l, rest, a, may);
     edit_remove(l->m, i);
 }
 

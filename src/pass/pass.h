@@ -26,6 +26,7 @@ typedef struct PassOptions {
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
     bool forward;        /* pass_forward */
+    bool whole_matrices; /* pass_promote: of variables of matrices alone, accessed as wholes */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct PassAheadReport *ahead;
     /* for --emit and tests; may be NULL */
@@ -75,7 +76,8 @@ bool pass_apart(PassContext *c);
  * arrays that are accessed by constant indices only, or that hold matrices, into one variable a
  * part, and promotes those whose address does not escape to SSA, with phis where the variable is
  * live. Composites loaded or stored whole are taken apart with composite extract and construct;
- * accesses to components become extracts and inserts. */
+ * accesses to components become extracts and inserts. With whole_matrices
+ * variables without matrices stay, and matrices whose elements are accessed. */
 bool pass_promote(PassContext *c);
 /* Folds constants, copies, composites, trivial phis, branches on constants; merges equal pure
  * instructions and straight lines of blocks; drops unreachable blocks and unused instructions,

@@ -67,6 +67,8 @@ static bool is_promotable(Promoter *s, const PassVariable *var)
 {
     if (!var->followed || !var->inst->block)
         return false;
+    if (s->c->options->whole_matrices && var->chains.len)
+        return false;
     for (uint32_t k = 0; k < var->chains.len; k++)
         if (!is_partial(s, var, var->chains.data[k]))
             return false;

@@ -35,7 +35,9 @@ static void set_variable(Arena *a, PassVariables *v, SpvId id, uint32_t k)
 static void add_variable(PassContext *c, PassVariables *v, SpvInst *i)
 {
     const SpvType *t = spv_type(c->module, i->type);
-    PassVariable var = { .inst = i, .type = t ? t->element : NULL, .followed = t && t->element };
+    bool all = !c->options->whole_matrices;
+    PassVariable var = { .inst = i, .type = t ? t->element : NULL };
+    var.followed = var.type && (all || edit_has_matrix(var.type));
     vec_push(c->scratch, &v->list, var);
     set_variable(c->scratch, v, i->id, v->list.len);
 }
