@@ -33,6 +33,9 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         fits:qcom fits:mixed narrow:khr narrow:qcom narrow:nv2 narrow:nv none:kernels
         fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors asked:nv2 asked:mixed asked:tensors
         integers:khr integers:tiny integers:nv2 integers:mixed integers:nv integers:levels integers:tensors
+        stored:khr stored:tiny stored:qcom stored:mixed stored:nv2 stored:nv stored:levels stored:tensors
+        words:khr words:tiny words:qcom words:mixed words:nv2 words:nv words:levels words:tensors words:kernels
+        held:nv2 held:nv held:mixed half:nv2 half:nv half:mixed
         mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
@@ -49,18 +52,24 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
         $<$<IN_LIST:${profile},fits$<SEMICOLON>mixture$<SEMICOLON>small$<SEMICOLON>asked$<SEMICOLON>tiles>:HEDDLE_LOWER_TILES>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_kernel_new)
+    if(profile MATCHES "^(words|held|half)$")
+        target_compile_definitions(${name} PRIVATE HEDDLE_LOWER_WORDS)
+        target_link_options(${name} PRIVATE -Wl,--wrap=heddle_buffer_new,--wrap=heddle_buffer_wrap)
+    endif()
     math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
 endforeach()
 set(HEDDLE_TEST_STEP ${step})
 
 # And with --device vulkan in the cpu's place, or through the layer (:layer): on heddle's own driver, also where that lists less of
-# matrices, and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none.
+# matrices, and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none;
+# there lowered for a target that lacks small numbers as well.
 set(lavapipe /usr/share/vulkan/icd.d/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json)
 set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
 math(EXPR HEDDLE_TEST_STEP "11 * ${step}")
 set(elsewhere own:all:khr own:all:nv2 own:all:nv own:all:qcom own:all:mixed own:khr:nv2 own:khr:nv
     own:khr:qcom own:f16:khr own:f16:qcom own:none:khr own:none:nv2 own:none:qcom
     lavapipe:none:qcom lavapipe:none:nv lavapipe:none:nv2
+    lavapipe:none:nv2:stored lavapipe:none:nv2:words lavapipe:none:nv:words
     own:none:khr:layer own:none:qcom:layer own:none:nv2:layer own:none:nv:layer own:khr:nv2:layer
     own:khr:qcom:layer own:f16:qcom:layer own:f16:khr:layer
     lavapipe:none:qcom:layer lavapipe:none:nv:layer lavapipe:none:nv2:layer)
@@ -78,8 +87,17 @@ foreach(test IN LISTS elsewhere)
     set(name test_elsewhere_${driver}_${matrices}_${stem})
     if(test MATCHES ":layer$")
         set(name test_layer_${driver}_${matrices}_${stem})
+    elseif(test MATCHES ":(stored|words)$")
+        set(name ${name}_${CMAKE_MATCH_1})
     endif()
     heddle_test(${name} "${PROJECT_SOURCE_DIR}/tests/matrix/${stem}.c" heddle_static)
+    if(test MATCHES ":(stored|words)$")    # lowered before the driver sees it
+        target_sources(${name} PRIVATE tests/lower/lowered.c)
+        target_compile_definitions(${name} PRIVATE HEDDLE_LOWER_WORDS
+            "HEDDLE_LOWER=\"${CMAKE_MATCH_1}\"")
+        target_link_options(${name} PRIVATE
+            -Wl,--wrap=heddle_kernel_new,--wrap=heddle_buffer_new,--wrap=heddle_buffer_wrap)
+    endif()
     target_sources(${name} PRIVATE tests/lower/elsewhere.c)
     target_compile_definitions(${name} PRIVATE "HEDDLE_ELSEWHERE=\"${${driver}}\""
         "HEDDLE_ELSEWHERE_MATRICES=\"${matrices}\""

@@ -21,4 +21,14 @@ HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *
                                       const HeddleKernelOptions *options, HeddleKernel **out,
                                       HeddleLog *log);
 
+HeddleResult __real_heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
+                                      HeddleLog *log);
+HeddleResult __wrap_heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
+                                      HeddleLog *log);
+
+HeddleResult __real_heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
+                                       HeddleBuffer **out, HeddleLog *log);
+HeddleResult __wrap_heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
+                                       HeddleBuffer **out, HeddleLog *log);
+
 #endif

@@ -57,7 +57,7 @@ static void count_in(LowerDeal *d, const SpvType *t, bool transposed)
     LowerWindow *w = &d->window;
     w->tall = lower_multiple(w->tall, transposed ? tiles.wide : tiles.tall);
     w->wide = lower_multiple(w->wide, transposed ? tiles.tall : tiles.wide);
-    w->bytes += (uint32_t)t->element->size;
+    w->bytes += (uint32_t)lower_size(d->l, t->element);
 }
 
 static void choose_window(LowerDeal *d)

@@ -195,7 +195,8 @@ void lower_decide_fates(Lower *l)
         /* no subgroup of the target's is one of the kernel's */
         if (t && t->scope == SpvScopeSubgroup && l->width > l->profile->max_subgroup_size)
             l->fates[t->id].kind = FATE_ARRAY;
-        if (t && lower_lacks_float(l, t->element))
+        if (t && (lower_lacks_float(l, t->element) || lower_is_small(l, t->element) ||
+                  lower_lacks_storage(l, t->element)))
             l->fates[t->id].kind = FATE_ARRAY;
     }
     collect(&d);

@@ -81,9 +81,13 @@ void lower_note(Lower *l, const SpvInst *i, const char *how); /* a row of the re
 
 void lower_uses(Lower *l, const SpvType *t); /* there are variables and values of a number */
 
-/* The target has them, or what small_floats puts in their place. */
+/* The target has them, or what small_floats or small_numbers puts in their place. */
 bool lower_has(const Lower *l, const SpvType *t);
-bool lower_lacks_float(const Lower *l, const SpvType *t); /* bf16 or fp8, which it has not */
+/* An integer or f16 that it does not calculate in, and that no variable of its own may hold. */
+bool lower_is_small(const Lower *l, const SpvType *t);
+bool lower_lacks_storage(const Lower *l, const SpvType *t); /* nor may buffers */
+uint64_t lower_size(const Lower *l, const SpvType *t);      /* bytes of workgroup memory */
+bool lower_lacks_float(const Lower *l, const SpvType *t);   /* bf16 or fp8, which it has not */
 void lower_undecorate(Lower *l, SpvId id);
 /* What says how a result is rounded or saturated holds for each part of it. The whole keeps it. */
 void lower_hand_down(Lower *l, SpvId from, const SpvId *parts, uint32_t n);
@@ -227,7 +231,8 @@ SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLine
 /* Whether there is as much memory, beside what others have asked for. */
 bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count);
 uint64_t staging_taken(const Lower *l); /* bytes of workgroup variables */
-bool staging_close(Lower *l); /* gives them their sizes; false: there is not so much memory */
+void staging_settle(Lower *l);          /* gives them their sizes */
+bool staging_close(Lower *l);           /* false: there is not so much memory */
 
 /* --- address.c: the elements that a matrix load or store names ------------------------------- */
 
@@ -330,6 +335,49 @@ SpvId deal_close(LowerDeal *d);
 /* A number between component types, as conversions of matrices do it. */
 SpvId deal_convert(Lower *l, SpvInst *at, const SpvType *to, SpvId value);
 
+/* ---- small_floats.c, small_numbers.c, small_memory.c: numbers of 8 and 16 bits --------------- */
+
+/* A conversion to a small format. */
+typedef struct LowerNarrowing {
+    const SpvType *to;
+    bool towards_zero, saturates;
+} LowerNarrowing;
+/* f32 of a float's bits, which are a u32's lowest, and back. */
+SpvId small_widen(Lower *l, SpvInst *at, const SpvType *t, SpvId bits);
+SpvId small_narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value);
+/* The operand of a conversion: what f32 does not hold is rounded to odd there. */
+SpvId small_as_f32(Lower *l, SpvInst *at, uint16_t op, SpvId value);
+void lower_merge_types(SpvModule *m); /* that are to be unique, and are the same */
+
+/* Where a buffer's variable is declared as words: what pointers into it lead to. */
+typedef struct LowerWords {
+    SpvId variable, bytes; /* 0: none; bytes from the block's beginning */
+} LowerWords;
+
+/* What small_numbers does; ids are those of the module as it was, below n. */
+typedef struct LowerSmall {
+    Lower *l;
+    const SpvType **old; /* by id: the type that the value had */
+    SpvId *value;        /* by id of a type: what values of it are now; 0: not known yet */
+    LowerWords *words;   /* by id of a pointer */
+    uint8_t *written;    /* by id of a variable: parts of words are stored to it */
+    uint8_t *used;       /* by id: otherwise than by being stored where others see it */
+    uint32_t n;
+    bool towards_zero; /* what is converted to f16 */
+} LowerSmall;
+
+SpvId small_value(LowerSmall *s, SpvId type); /* the type of values */
+bool small_is_own(uint32_t storage);          /* memory that nobody but the kernel sees */
+/* The type has such numbers in it, as values or in memory. */
+bool small_holds(const Lower *l, const SpvType *t, bool (*is)(const Lower *, const SpvType *));
+/* A number's bits as a u32, and back; `t` is what it was. */
+SpvId small_encode(LowerSmall *s, SpvInst *at, const SpvType *t, SpvId value);
+SpvId small_decode(LowerSmall *s, SpvInst *at, const SpvType *t, SpvId bits);
+/* Buffers become words where they must. False after refusing. */
+bool small_open_memory(LowerSmall *s);
+/* False: it is not about memory that others see, or stays as it is. */
+bool small_access(LowerSmall *s, SpvInst *i);
+
 /* ---- the passes ------------------------------------------------------------------------------ */
 
 /* Matrices of a workgroup's scope become a part each subgroup's. Before lower_decide_fates. */
@@ -363,6 +411,9 @@ void khr_multiply(Lower *l, SpvInst *i); /* khr_multiply.c */
 void wide_subgroups(Lower *l);
 /* bf16 and fp8 that the target lacks become integers. After what computes with them is gone. */
 void small_floats(Lower *l);
+/* Integers of 8 and 16 bits and f16 that the target does not calculate in become numbers of 32
+ * bits, but for buffers; and these arrays of words, where they may not hold such numbers either. */
+void small_numbers(Lower *l);
 /* Declares what is used, and nothing that is not; puts declarations into order. */
 void lower_finish(Lower *l);
 

@@ -86,8 +86,8 @@ static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 
 static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
 {
-    uint64_t each = x->d->cols * x->b->element->size;
-    each += x->shuffles ? 0 : x->d->rows * x->a->element->size;
+    uint64_t each = x->d->cols * lower_size(l, x->b->element);
+    each += x->shuffles ? 0 : x->d->rows * lower_size(l, x->a->element);
     return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
 }
 
@@ -99,7 +99,7 @@ static uint64_t taken_by_others(const Lower *l, const Multiply *x)
         const LowerStaging *s = &l->staging.data[k];
         if (s->scope != x->d->scope ||
             (s->element != x->a->element->id && s->element != x->b->element->id))
-            bytes += spv_type(l->m, s->element)->size * s->rows * s->count;
+            bytes += lower_size(l, spv_type(l->m, s->element)) * s->rows * s->count;
     }
     return bytes;
 }

@@ -72,9 +72,20 @@ void lower_uses(Lower *l, const SpvType *t) { l->types_used |= feature_of(t); }
 
 bool lower_has(const Lower *l, const SpvType *t)
 {
-    uint32_t in_place = t->bits == 8 ? PROFILE_HAS_INT8 : PROFILE_HAS_INT16;
-    return !(feature_of(t) & ~l->profile->features) ||
-           (lower_lacks_float(l, t) && l->profile->features & in_place);
+    return !(feature_of(t) & ~l->profile->features) || (t->bits < 32 && !spv_is_microscaling(t));
+}
+
+bool lower_is_small(const Lower *l, const SpvType *t)
+{
+    bool number = t->kind == SPV_INT || (t->kind == SPV_FLOAT && t->format == SPV_IEEE);
+    return number && t->bits < 32 && feature_of(t) & ~l->profile->features;
+}
+
+bool lower_lacks_storage(const Lower *l, const SpvType *t)
+{
+    uint32_t storage = t->bits == 8 ? PROFILE_HAS_STORAGE8 : PROFILE_HAS_STORAGE16;
+    bool number = t->kind == SPV_INT || t->kind == SPV_FLOAT;
+    return number && t->bits < 32 && !(l->profile->features & storage);
 }
 
 bool lower_lacks_float(const Lower *l, const SpvType *t)
@@ -218,10 +229,15 @@ static bool run_passes(Lower *l)
             l->n_parts)
             p->run(l);
     }
-    if (l->failed || !staging_close(l))
+    if (l->failed)
         return false;
     drop_functions(l); /* what was called for elements may have been copied */
+    staging_settle(l);
     if (!promote_tiles(l))
+        return false;
+    l->pass = "small_numbers";
+    small_numbers(l);
+    if (l->failed || !staging_close(l))
         return false;
     lower_finish(l);
     pass_lines(l->m);

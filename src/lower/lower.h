@@ -58,6 +58,8 @@ enum {
     PROFILE_HAS_UNALIGNED = 2048, /* matrices are loaded and stored at any element's address */
     PROFILE_HAS_SHUFFLES = 4096,  /* of values of 32 bits, in subgroups */
     PROFILE_HAS_LOCKSTEP = 8192,  /* invocations of a subgroup need no barriers among each other */
+    PROFILE_HAS_STORAGE8 = 16384, /* in buffers, numbers of 8 and of 16 bits */
+    PROFILE_HAS_STORAGE16 = 32768,
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,

@@ -158,7 +158,7 @@ static void reduce_strip(Reduction *x, SpvId *parts)
                                .all_cols = wide,
                                .tall = x->all_rows ? x->from.tall : tall,
                                .wide = x->all_cols ? x->from.wide : wide,
-                               .bytes = (uint32_t)element_of(x)->size };
+                               .bytes = (uint32_t)lower_size(x->l, element_of(x)) };
     window_open(x->l, &x->window, scope_of(x));
     do
         combine_window(x);

@@ -12,12 +12,6 @@
 
 enum { INFINITE = 0x7f800000, MAGNITUDE = 0x7fffffff };
 
-/* A conversion to a small format. */
-typedef struct Narrowing {
-    const SpvType *to;
-    bool towards_zero, saturates;
-} Narrowing;
-
 static SpvId bitwise(Lower *l, SpvInst *at, uint16_t op, SpvId a, uint32_t b)
 {
     return BUILD(l, at, op, build_u32(l), a, build_const(l, b));
@@ -57,24 +51,31 @@ static SpvId from_bits(Lower *l, SpvInst *at, SpvId bits)
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-static uint32_t bias_of(const SpvType *t)
+static uint32_t fraction_of(const SpvType *t)
 {
-    return (1u << (spv_float_info(t->format)->exponent - 1)) - 1;
+    return t->format == SPV_IEEE ? 10 : spv_float_info(t->format)->fraction;
 }
+
+static uint32_t bias_of(const SpvType *t) { return (1u << (t->bits - 2 - fraction_of(t))) - 1; }
 
 /* The code that is no number any more: e4m3 has no infinity, and one NaN (OCP 8-bit Floating Point
  * Specification, 5.1). */
-static uint32_t overflow_of(const SpvType *t) { return t->format == SPV_E4M3 ? 0x7f : 0x7c; }
+static uint32_t overflow_of(const SpvType *t)
+{
+    uint32_t sign = 1u << (t->bits - 1);
+    return t->format == SPV_E4M3 ? sign - 1 : sign - (1u << fraction_of(t));
+}
 
 /* ---- to f32 ---------------------------------------------------------------------------------- */
 
-static SpvId widen(Lower *l, SpvInst *at, const SpvType *t, SpvId value)
+SpvId small_widen(Lower *l, SpvInst *at, const SpvType *t, SpvId bits)
 {
-    SpvId bits = BUILD(l, at, SpvOpUConvert, build_u32(l), value), f32 = f32_type(l);
+    SpvId f32 = f32_type(l);
     if (t->format == SPV_BF16)
         return from_bits(l, at, shift_left(l, at, bits, 16));
-    uint32_t fraction = spv_float_info(t->format)->fraction, bias = bias_of(t);
-    SpvId sign = shift_left(l, at, mask(l, at, bits, 0x80), 24), low = mask(l, at, bits, 0x7f);
+    uint32_t fraction = fraction_of(t), bias = bias_of(t), minus = 1u << (t->bits - 1);
+    SpvId sign = shift_left(l, at, mask(l, at, bits, minus), 32 - t->bits);
+    SpvId low = mask(l, at, bits, minus - 1);
     SpvId normal =
         build_add(l, at, shift_left(l, at, low, 23 - fraction), build_const(l, (127 - bias) << 23));
     /* below the normal numbers: so many of the smallest one, as f32 that are normal */
@@ -86,6 +87,11 @@ static SpvId widen(Lower *l, SpvInst *at, const SpvType *t, SpvId value)
     SpvId number = build_select(l, at, is_small, small, normal);
     SpvId none = bitwise(l, at, SpvOpBitwiseOr, normal, INFINITE);
     return from_bits(l, at, either(l, at, sign, build_select(l, at, is_number, number, none)));
+}
+
+static SpvId widen(Lower *l, SpvInst *at, const SpvType *t, SpvId value)
+{
+    return small_widen(l, at, t, BUILD(l, at, SpvOpUConvert, build_u32(l), value));
 }
 
 /* Of the two f32 beside a number that is none, the odd one. */
@@ -135,8 +141,7 @@ static SpvId of_integer(Lower *l, SpvInst *at, bool is_signed, SpvId value)
     return build_select(l, at, negative, BUILD(l, at, SpvOpFNegate, f32, x), x);
 }
 
-/* The operand of a conversion as f32. */
-static SpvId as_f32(Lower *l, SpvInst *at, uint16_t op, SpvId value)
+SpvId small_as_f32(Lower *l, SpvInst *at, uint16_t op, SpvId value)
 {
     const SpvType *t = spv_type_of(l->m, value);
     if (t->kind == SPV_INT)
@@ -151,7 +156,7 @@ static SpvId as_f32(Lower *l, SpvInst *at, uint16_t op, SpvId value)
 /* ---- from f32 -------------------------------------------------------------------------------- */
 
 /* x / 2^by, rounded. */
-static SpvId cut(Lower *l, SpvInst *at, const Narrowing *n, SpvId x, SpvId by)
+static SpvId cut(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId x, SpvId by)
 {
     SpvId u32 = build_u32(l), one = build_const(l, 1);
     SpvId kept = BUILD(l, at, SpvOpShiftRightLogical, u32, x, by);
@@ -163,9 +168,9 @@ static SpvId cut(Lower *l, SpvInst *at, const Narrowing *n, SpvId x, SpvId by)
 }
 
 /* fp8 has fewer exponents: what is below its normal numbers loses more bits. */
-static SpvId encode(Lower *l, SpvInst *at, const Narrowing *n, SpvId magnitude)
+static SpvId encode(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId magnitude)
 {
-    uint32_t fraction = spv_float_info(n->to->format)->fraction, overflow = overflow_of(n->to);
+    uint32_t fraction = fraction_of(n->to), overflow = overflow_of(n->to);
     SpvId least = build_const(l, 127 + 1 - bias_of(n->to));
     SpvId exponent = shift_right(l, at, magnitude, 23);
     SpvId taken = build_select(l, at, build_less(l, at, exponent, least), least, exponent);
@@ -184,10 +189,10 @@ static SpvId encode(Lower *l, SpvInst *at, const Narrowing *n, SpvId magnitude)
     return build_select(l, at, finite, most, build_const(l, overflow));
 }
 
-static SpvId narrow(Lower *l, SpvInst *at, const Narrowing *n, SpvId value)
+SpvId small_narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value)
 {
     const SpvType *t = n->to;
-    uint32_t fraction = spv_float_info(t->format)->fraction, sign = 1u << (t->bits - 1);
+    uint32_t fraction = fraction_of(t), sign = 1u << (t->bits - 1);
     SpvId bits = to_bits(l, at, value), magnitude = mask(l, at, bits, MAGNITUDE);
     SpvId code = t->format == SPV_BF16 ? cut(l, at, n, magnitude, build_const(l, 16))
                                        : encode(l, at, n, magnitude);
@@ -198,7 +203,12 @@ static SpvId narrow(Lower *l, SpvInst *at, const Narrowing *n, SpvId value)
     SpvId is_nan = build_less(l, at, build_const(l, INFINITE), magnitude);
     code = build_select(l, at, is_nan, nan, code);
     SpvId minus = mask(l, at, shift_right(l, at, bits, 32 - t->bits), sign);
-    return BUILD(l, at, SpvOpUConvert, t->id, either(l, at, code, minus));
+    return either(l, at, code, minus);
+}
+
+static SpvId narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value)
+{
+    return BUILD(l, at, SpvOpUConvert, n->to->id, small_narrow(l, at, n, value));
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -208,7 +218,7 @@ static const SpvType *scalar_of(const SpvType *t)
     return t && t->kind == SPV_VECTOR ? t->element : t;
 }
 
-static bool read_mode(Lower *l, const SpvInst *i, Narrowing *n)
+static bool read_mode(Lower *l, const SpvInst *i, LowerNarrowing *n)
 {
     uint32_t words;
     const uint32_t *mode = spv_decoration(l->m, i->id, -1, SpvDecorationFPRoundingMode, &words);
@@ -222,9 +232,9 @@ static bool read_mode(Lower *l, const SpvInst *i, Narrowing *n)
     return true;
 }
 
-static SpvId convert_one(Lower *l, SpvInst *i, const Narrowing *n, SpvId value)
+static SpvId convert_one(Lower *l, SpvInst *i, const LowerNarrowing *n, SpvId value)
 {
-    SpvId x = as_f32(l, i, i->op, value);
+    SpvId x = small_as_f32(l, i, i->op, value);
     if (lower_lacks_float(l, n->to))
         return narrow(l, i, n, x);
     bool is_f32 = n->to->id == f32_type(l);
@@ -234,7 +244,7 @@ static SpvId convert_one(Lower *l, SpvInst *i, const Narrowing *n, SpvId value)
 static void convert(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type), *from = spv_type_of(l->m, spv_operand(i, 0));
-    Narrowing n = { .to = scalar_of(t) };
+    LowerNarrowing n = { .to = scalar_of(t) };
     if (!(lower_lacks_float(l, n.to) || lower_lacks_float(l, scalar_of(from))) ||
         !read_mode(l, i, &n))
         return;
@@ -255,7 +265,7 @@ static void convert(Lower *l, SpvInst *i)
 static void multiply_vectors(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type), *v = spv_type_of(l->m, spv_operand(i, 0));
-    Narrowing n = { .to = t };
+    LowerNarrowing n = { .to = t };
     SpvId f32 = f32_type(l), sum = 0;
     if (!lower_lacks_float(l, t))
         return;
@@ -291,11 +301,6 @@ static void visit(Lower *l, SpvInst *i)
 static void become_integer(Lower *l, SpvInst *i, const SpvType *t)
 {
     const SpvType *integer = spv_type(l->m, spv_int_type(l->m, t->bits, false));
-    if (!lower_has(l, integer)) {
-        lower_refuse(l, i, "'%s' has neither such floats nor integers of %u bits in their place",
-                     l->profile->name, t->bits);
-        return;
-    }
     lower_uses(l, integer);
     l->types_used &= ~(uint32_t)(t->format == SPV_BF16 ? PROFILE_HAS_BFLOAT16 : PROFILE_HAS_FLOAT8);
     spv_replace_uses(l->m, t->id, integer->id);
@@ -327,7 +332,7 @@ static bool merge_into(SpvModule *m, const SpvInst *kept)
     return false;
 }
 
-static void merge_types(SpvModule *m)
+void lower_merge_types(SpvModule *m)
 {
     bool changed = true;
     while (changed) {
@@ -363,7 +368,7 @@ void small_floats(Lower *l)
         if (i->op == SpvOpTypeFloat && lower_lacks_float(l, spv_type(l->m, i->id)))
             become_integer(l, i, spv_type(l->m, i->id));
     }
-    merge_types(l->m);
+    lower_merge_types(l->m);
     spv_forget_types(l->m);
     lower_each(l, drop_casts);
 }

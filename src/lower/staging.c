@@ -110,7 +110,7 @@ SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLine
 
 static uint64_t bytes_of(Lower *l, SpvId element, uint64_t rows, uint64_t count)
 {
-    return align_up(spv_type(l->m, element)->size * rows * count, 4);
+    return align_up(lower_size(l, spv_type(l->m, element)) * rows * count, 4);
 }
 
 bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count)
@@ -136,12 +136,12 @@ uint64_t staging_taken(const Lower *l)
         const SpvType *t = i->op == SpvOpVariable && spv_operand(i, 0) == SpvStorageClassWorkgroup
                                ? spv_type(l->m, i->type)
                                : NULL;
-        bytes += t && t->element ? align_up(t->element->size, 4) : 0;
+        bytes += t && t->element ? align_up(lower_size(l, t->element), 4) : 0;
     }
     return bytes;
 }
 
-bool staging_close(Lower *l)
+void staging_settle(Lower *l)
 {
     for (uint32_t k = 0; k < l->staging.len; k++) {
         const LowerStaging *s = &l->staging.data[k];
@@ -150,6 +150,10 @@ bool staging_close(Lower *l)
         s->all->words[s->all->first_operand + 1] = build_const(l, length * s->rows);
     }
     spv_forget_types(l->m);
+}
+
+bool staging_close(Lower *l)
+{
     uint64_t bytes = staging_taken(l);
     if (bytes <= l->profile->workgroup_memory)
         return true;

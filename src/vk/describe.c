@@ -212,6 +212,8 @@ static uint32_t profile_features(const VkfFeatures *f, VkSubgroupFeatureFlags op
         { f->conversion.cooperativeMatrixConversion, PROFILE_HAS_QCOM },
         { f->wait_queues.shaderMultipleWaitQueues, PROFILE_HAS_WAIT_QUEUES },
         { operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT, PROFILE_HAS_SHUFFLES },
+        { f->storage8.storageBuffer8BitAccess, PROFILE_HAS_STORAGE8 },
+        { f->storage16.storageBuffer16BitAccess, PROFILE_HAS_STORAGE16 },
     };
     uint32_t all = 0;
     for (size_t k = 0; k < COUNT_OF(rows); k++)

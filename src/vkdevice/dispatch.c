@@ -129,6 +129,9 @@ static HeddleResult write_one(Running *r, uint32_t slot, uint32_t element)
         return refuse_binding(r, s, "the offset", offset, align);
     if (uniform)
         size = MIN(size, l->maxUniformBufferRange);
+    /* whose numbers are parts of words: the last one's too, for which the buffer has room */
+    if (~r->d->facts.profile.features & (PROFILE_HAS_STORAGE8 | PROFILE_HAS_STORAGE16))
+        size = align_up(size, 4);
     if (size > l->maxStorageBufferRange)
         return refuse_binding(r, s, "the size", size, l->maxStorageBufferRange);
     VkDescriptorBufferInfo info = { p->buffer, offset, size };

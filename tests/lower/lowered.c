@@ -69,6 +69,21 @@ static bool is_valid(const HeddleModule *m)
     return good;
 }
 
+#ifdef HEDDLE_LOWER_WORDS
+/* Buffers that hold numbers in words consist of whole ones. */
+HeddleResult __wrap_heddle_buffer_new(HeddleDevice *device, uint64_t size, HeddleBuffer **out,
+                                      HeddleLog *log)
+{
+    return __real_heddle_buffer_new(device, (size + 3) / 4 * 4, out, log);
+}
+
+HeddleResult __wrap_heddle_buffer_wrap(HeddleDevice *device, void *data, uint64_t size,
+                                       HeddleBuffer **out, HeddleLog *log)
+{
+    return __real_heddle_buffer_wrap(device, data, (size + 3) / 4 * 4, out, log);
+}
+#endif
+
 HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                       const HeddleKernelOptions *options, HeddleKernel **out,
                                       HeddleLog *log)

@@ -12,11 +12,17 @@
 // RUN:     --out 4=%t.4.npy --out 5=%t.5.npy --out 6=%t.6.npy && \
 // RUN: %heddle run %t.spv --groups 256 $BINDS --compare 2=%t.2.npy --compare 3=%t.3.npy \
 // RUN:     --compare 4=%t.4.npy --compare 5=%t.5.npy --compare 6=%t.6.npy --tolerance 0
-// RUN: sed 's/"int8", //' share/profiles/lavapipe.json > %t.json
-// RUN: not %heddle compile %s --for %t.json 2>&1 | %filecheck %s --check-prefix=INT8
+// RUN: %heddle compile %s --for tests/lower/words.json --emit spirv -o %t.words.spv && \
+// RUN: %spirv-val --target-env vulkan1.3 %t.words.spv && \
+// RUN: %spirv-dis %t.words.spv | %filecheck %s --check-prefix=WORDS
+// RUN: BINDS="--bind 0=iota:u16[65536] --bind 1=iota:u8[65536] --bind 2=zeros:u32[65536,4] \
+// RUN:     --bind 3=zeros:u16[65536,8] --bind 4=zeros:u8[65536,8] --bind 5=zeros:u8[65536,8] \
+// RUN:     --bind 6=zeros:u8[65536,8]"; \
+// RUN: %heddle run %t.words.spv --groups 256 $BINDS --compare 2=%t.2.npy --compare 3=%t.3.npy \
+// RUN:     --compare 4=%t.4.npy --compare 5=%t.5.npy --compare 6=%t.6.npy --tolerance 0
 // CHECK: OpFConvert {{ *}}{{[0-9]+}} {{ *}}small_floats {{ *}}integer arithmetic
 // NONE-NOT: {{BFloat16|Float8|OpTypeFloat 8|SPV_EXT_float8|SPV_KHR_bfloat16}}
-// INT8: neither such floats nor integers of 8 bits in their place
+// WORDS-NOT: {{OpType(Int|Float) (8|16)|Int8|Int16|Float16|BitAccess}}
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_bfloat16 : require
