@@ -484,7 +484,8 @@ typedef struct HeddleLowerOptions {
     const char *entry;              /* NULL = the only entry point */
     const HeddleSpecValue *specs;
     uint32_t n_specs;
-    uint32_t subgroup_size;         /* that the kernel is written for; 0 = the target's */
+    uint32_t subgroup_size;         /* that the kernel is written for; 0 = the target's, or what
+                                     * Qualcomm's conversions have arrays of */
 } HeddleLowerOptions;
 
 /* Rewrites the module for a target that lacks something the module asks for: cooperative matrices

@@ -218,19 +218,23 @@ static void lower(void *user)
     const HlStage *s = w->stage;
     const HlPhysical *p = s->device->physical;
     const LowerProfile *profile = &p->profile;
-    uint32_t size = s->subgroup_size ? s->subgroup_size : profile->subgroup_size;
+    uint32_t size = 0;
     SpvEntryPoint entry;
-    FileHead head = { .native = MIN(size, profile->max_subgroup_size) };
+    FileHead head = { 0 };
     SpvModule *m = read_module(w);
     if (!m)
         return;
-    LowerOptions o = { .profile = profile, .entry = s->entry, .subgroup_size = size };
+    LowerOptions o = { .profile = profile,
+                       .entry = s->entry,
+                       .subgroup_size = s->subgroup_size,
+                       .chosen_size = &size };
     o.spec = find_specs(w, m, &o.n_spec);
     if (!(profile->features & PROFILE_HAS_WAIT_QUEUES))
         pass_drop_wait_queues(m);
     if (!lower_module(m, &o, &w->sink) || !vkf_accepts(&p->facts, m, &w->sink) ||
         !spv_entry_point(m, s->entry, &entry, &w->sink))
         return;
+    head.native = MIN(size, profile->max_subgroup_size);
     head.whole = entry.local_size[0] % head.native == 0;
     size_t bytes;
     const void *words = spv_write(&w->arena, m, &bytes);

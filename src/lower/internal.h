@@ -392,6 +392,7 @@ void lower_workgroup_close(Lower *l);
 /* OpBitCastArrayQCOM, OpExtractSubArrayQCOM, OpComposite{Construct,Extract}CoopMatQCOM: matrices
  * go through workgroup memory by KHR's loads and stores. */
 void lower_qcom(Lower *l);
+uint32_t lower_qcom_width(const Lower *l); /* invocations that a subgroup must have for them */
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);
 void lower_reduce(Lower *l, SpvInst *i);

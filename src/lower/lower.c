@@ -179,12 +179,27 @@ static void drop_functions(Lower *l)
     *to = NULL;
 }
 
+/* Nobody asks for a size: a kernel of Qualcomm's says by its matrices what it is written for. */
+static uint32_t width_of(const Lower *l)
+{
+    uint32_t own = l->profile->subgroup_size, wanted = lower_qcom_width(l);
+    return wanted <= l->invocations && !(l->profile->features & PROFILE_HAS_QCOM) ? MAX(own, wanted)
+                                                                                  : own;
+}
+
 static bool take_sizes(Lower *l, const LowerOptions *o)
 {
     const uint32_t *size = l->entry.local_size;
     const LowerProfile *p = l->profile;
-    l->width = o->subgroup_size ? o->subgroup_size : p->subgroup_size;
     l->invocations = size[0] * size[1] * size[2];
+    l->width = o->subgroup_size ? o->subgroup_size : width_of(l);
+    if (o->chosen_size)
+        *o->chosen_size = l->width;
+    else if (!o->subgroup_size && l->width != p->subgroup_size && l->width <= p->max_subgroup_size)
+        diag(l->sink, DIAG_WARNING, NULL, NULL,
+             "the kernel is lowered for subgroups of %u, which a pipeline must require: '%s' has"
+             " %u by itself",
+             l->width, p->name, p->subgroup_size);
     l->pass = "this kernel";
     if (!l->invocations)
         return lower_refuse(l, l->entry.inst, "its workgroup's size is not known");

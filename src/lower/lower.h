@@ -131,8 +131,10 @@ typedef struct LowerOptions {
     const char *entry; /* NULL: the only one */
     const SpvSpecValue *spec;
     uint32_t n_spec;
-    uint32_t subgroup_size; /* that the kernel is written for; 0: the profile's */
-    LowerReport *report;    /* may be NULL */
+    /* That the kernel is written for; 0: the profile's, or what Qualcomm's conversions need. */
+    uint32_t subgroup_size;
+    uint32_t *chosen_size; /* gets it; may be NULL */
+    LowerReport *report;   /* may be NULL */
 } LowerOptions;
 
 /* The module in place: specialised, one entry point, without what the profile does not have.

@@ -103,6 +103,28 @@ static void sub_array(Lower *l, SpvInst *i)
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
+static uint32_t arrays_of(const SpvType *matrix)
+{
+    return matrix->use == SpvCooperativeMatrixUseMatrixBKHR ? matrix->cols : matrix->rows;
+}
+
+uint32_t lower_qcom_width(const Lower *l)
+{
+    uint32_t most = 1;
+    for (SpvFunction *f = l->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next) {
+                const SpvType *t = i->op == SpvOpCompositeConstructCoopMatQCOM
+                                       ? spv_type(l->m, i->type)
+                                   : i->op == SpvOpCompositeExtractCoopMatQCOM
+                                       ? spv_type_of(l->m, spv_operand(i, 0))
+                                       : NULL;
+                while (t && t->scope == SpvScopeSubgroup && most < arrays_of(t))
+                    most *= 2;
+            }
+    return most;
+}
+
 typedef struct Conversion {
     const SpvType *matrix, *array;
     LowerPart whole;
@@ -126,8 +148,9 @@ static bool open_conversion(Lower *l, SpvInst *i, const SpvType *matrix, const S
     if (x->lanes > place_lanes(l, x->scope))
         return lower_refuse(l, i,
                             "the matrix is made of the arrays of %u invocations, of which the"
-                            " subgroup has %u",
-                            x->lanes, place_lanes(l, x->scope));
+                            " %s has %u",
+                            x->lanes, l->invocations < x->lanes ? "workgroup" : "subgroup",
+                            place_lanes(l, x->scope));
     return ratio_fits(l, i, matrix->element, array->element);
 }
 

@@ -35,17 +35,6 @@ static HeddleResult check_options(const DeviceCompile *how, DiagSink *sink)
     return HEDDLE_OK;
 }
 
-/* Who asks for a size gets it, natively or as several subgroups of the device's. */
-static void choose_size(Making *m)
-{
-    const LowerProfile *p = &m->d->facts.profile;
-    uint32_t size = m->how->subgroup_size            ? m->how->subgroup_size
-                    : m->how->required_subgroup_size ? m->how->required_subgroup_size
-                                                     : p->subgroup_size;
-    m->k->base.subgroup_size = size;
-    m->native = MIN(size, p->max_subgroup_size);
-}
-
 static void keep_report(Making *m)
 {
     uint32_t n = m->report.rows.len;
@@ -64,17 +53,21 @@ static HeddleResult make_module(Making *m)
     const VkfFacts *f = &m->d->facts;
     m->module = how->copy ? how->copy : spv_clone(m->arena, how->module);
     m->report.arena = m->arena;
+    /* who asks for a size gets it, natively or as several subgroups of the device's */
+    uint32_t asked = how->subgroup_size ? how->subgroup_size : how->required_subgroup_size;
     LowerOptions o = { .profile = &f->profile,
                        .entry = how->entry,
                        .spec = how->specs,
                        .n_spec = how->n_specs,
-                       .subgroup_size = m->k->base.subgroup_size,
+                       .subgroup_size = asked,
+                       .chosen_size = &m->k->base.subgroup_size,
                        .report = &m->report };
     if (!(f->profile.features & PROFILE_HAS_WAIT_QUEUES))
         pass_drop_wait_queues(m->module);
     if (!lower_module(m->module, &o, m->sink) || !vkf_accepts(f, m->module, m->sink) ||
         !spv_entry_point(m->module, how->entry, &m->entry, m->sink))
         return HEDDLE_ERROR_SOURCE;
+    m->native = MIN(m->k->base.subgroup_size, f->profile.max_subgroup_size);
     keep_report(m);
     if (how->emit == HEDDLE_EMIT_SPIRV)
         m->k->base.text = spv_write(m->arena, m->module, &m->k->base.text_size);
@@ -290,7 +283,6 @@ HeddleResult vkd_compile(DeviceBase *base, const DeviceCompile *how, Arena *aren
     *out = &k->base;
     HeddleResult r = check_options(how, sink);
     r = r ? r : check_limits(&m);
-    choose_size(&m);
     r = r ? r : make_module(&m);
     r = r ? r : plan_slots(&m);
     if (r)

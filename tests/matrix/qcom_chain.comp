@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 // C (W x 16) += A (W x K) * B (K x 16) over four steps of K = 8, all of it from lanes' arrays: A by
 // rows, a part of a long array taken at a start that the loop decides; C passes through bit casts.
+// RUN: %heddle compile %s --for lavapipe --emit spirv -o %t.spv | %filecheck %s
+// RUN: %heddle compile %s --for xe2 --emit spirv -o %t.spv 2>&1 | %filecheck %s --check-prefix=SIZE
+// RUN: sed 's/local_size_x = 32, //' %s > %t.comp
+// RUN: not %heddle compile %t.comp --for lavapipe 2>&1 | %filecheck %s --check-prefix=SMALL
+// CHECK: OpCompositeConstructCoopMatQCOM {{ *}}3 {{ *}}lower_qcom
+// SIZE: warning: {{.*}} subgroups of 32, which a pipeline must require
+// SMALL: the arrays of 32 invocations, of which the workgroup has 1
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -9,7 +16,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_QCOM_cooperative_matrix_conversion : require
 
-layout(local_size_x_id = 10) in;
+layout(local_size_x = 32, local_size_x_id = 10) in;
 layout(constant_id = 0) const uint W = 32;
 const uint N = 8;
 
