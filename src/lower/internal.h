@@ -397,7 +397,7 @@ uint32_t lower_qcom_width(const Lower *l); /* invocations that a subgroup must h
 void lower_nv2(Lower *l);
 void lower_reduce(Lower *l, SpvInst *i);
 /* A reduction by shuffles, where it is known who holds what. False: it is not done so. */
-bool lower_reduce_tiles(Lower *l, SpvInst *i);
+bool lower_reduce_held(Lower *l, SpvInst *i);
 /* Tensor layouts and views become arrays of words, loads and stores by them element by element. */
 void lower_tensor(Lower *l);
 /* Matrices whose fate is tiles become arrays of those. */

@@ -99,7 +99,7 @@ static void visit(Lower *l, SpvInst *i)
     if (i->op == SpvOpCooperativeMatrixTransposeNV && !whole)
         convert(l, i, true);
     else if (i->op == SpvOpCooperativeMatrixReduceNV && !whole) {
-        if (!lower_reduce_tiles(l, i))
+        if (!lower_reduce_held(l, i))
             lower_reduce(l, i);
     } else if (i->op == SpvOpCooperativeMatrixPerElementOpNV && !whole)
         per_element(l, i);
