@@ -116,12 +116,11 @@ void hl_change_device(const HlPhysical *p, uint32_t ours, VkDeviceCreateInfo *in
 
 /* ---- making and destroying ------------------------------------------------------------------- */
 
-static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info)
+static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerFunction what)
 {
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext) {
         VkLayerDeviceCreateInfo *link = (void *)(uintptr_t)s;
-        if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
-            link->function == VK_LAYER_LINK_INFO)
+        if (s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == what)
             return link;
     }
     return NULL;
@@ -181,7 +180,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateDevice(VkPhysicalDevice physical,
 {
     HlInstance *i = hl_instance(physical);
     HlPhysical *p = hl_physical(i, physical);
-    VkLayerDeviceCreateInfo *link = link_of(info);
+    VkLayerDeviceCreateInfo *link = link_of(info, VK_LAYER_LINK_INFO);
+    VkLayerDeviceCreateInfo *data = link_of(info, VK_LOADER_DATA_CALLBACK);
     if (!link || !link->u.pLayerInfo)
         return VK_ERROR_INITIALIZATION_FAILED;
     VkLayerDeviceLink *next = link->u.pLayerInfo;
@@ -202,6 +202,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateDevice(VkPhysicalDevice physical,
                  .result = VK_ERROR_OUT_OF_HOST_MEMORY };
     a.create = (PFN_vkCreateDevice)next->pfnNextGetInstanceProcAddr(i->handle, "vkCreateDevice");
     link->u.pLayerInfo = next->pNext;
+    if (d->ours)
+        hl_ask(i, p, data ? data->u.pfnSetDeviceLoaderData : NULL);
     if (!d->ours)
         a.result = a.create(physical, info, alloc, out);
     else

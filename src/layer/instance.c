@@ -64,12 +64,11 @@ static void complain(const HlInstance *i, const VkInstanceCreateInfo *info)
 
 /* ---- making and destroying ------------------------------------------------------------------- */
 
-static VkLayerInstanceCreateInfo *link_of(const VkInstanceCreateInfo *info)
+static VkLayerInstanceCreateInfo *link_of(const VkInstanceCreateInfo *info, VkLayerFunction what)
 {
     for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext) {
         VkLayerInstanceCreateInfo *link = (void *)(uintptr_t)s;
-        if (s->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO &&
-            link->function == VK_LAYER_LINK_INFO)
+        if (s->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO && link->function == what)
             return link;
     }
     return NULL;
@@ -92,7 +91,12 @@ static void load_commands(HlInstance *i)
 static VkResult make(HlInstance *i, const VkInstanceCreateInfo *info,
                      const VkAllocationCallbacks *alloc, VkInstance *out)
 {
-    VkLayerInstanceCreateInfo *link = link_of(info);
+    VkLayerInstanceCreateInfo *link = link_of(info, VK_LAYER_LINK_INFO);
+    VkLayerInstanceCreateInfo *own = link_of(info, VK_LOADER_LAYER_CREATE_DEVICE_CALLBACK);
+    if (own && own->u.layerDevice.pfnLayerDestroyDevice) {
+        i->create_device = own->u.layerDevice.pfnLayerCreateDevice;
+        i->destroy_device = own->u.layerDevice.pfnLayerDestroyDevice;
+    }
     if (!link || !link->u.pLayerInfo)
         return VK_ERROR_INITIALIZATION_FAILED;
     i->get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;

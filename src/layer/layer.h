@@ -67,13 +67,19 @@ void hl_table_remove(HlTable *t, const void *value);
 
 /* ---- instance.c ------------------------------------------------------------------------------ */
 
+/* What modules are lowered for: the device without what the layer does itself. */
+typedef struct HlTarget {
+    LowerProfile profile;
+    uint64_t identity; /* of the profile and of this heddle */
+} HlTarget;
+
 typedef struct HlPhysical {
     struct HlPhysical *next;
     VkPhysicalDevice handle;
     Arena arena;
     VkfFacts facts;
-    LowerProfile profile;                     /* without what the layer does itself */
-    uint64_t identity;                        /* of the profile and of this heddle */
+    _Atomic(const HlTarget *) target;
+    atomic_bool asked;                        /* of who holds what */
     uint32_t native;                          /* bits of HL_*: the device lists it */
     uint32_t ours;                            /* the layer does it */
     VkCooperativeMatrixPropertiesKHR *shapes; /* all that are listed */
@@ -83,6 +89,7 @@ typedef struct HlPhysical {
 
 #define HL_INSTANCE_COMMANDS(X)                                                                    \
     X(DestroyInstance)                                                                             \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                      \
     X(GetPhysicalDeviceFeatures2KHR)                                                               \
     X(GetPhysicalDeviceProperties2KHR)                                                             \
     X(SubmitDebugUtilsMessageEXT)                                                                  \
@@ -95,6 +102,8 @@ typedef struct HlInstance {
     HlConfig config;
     PFN_vkGetInstanceProcAddr get;
     PFN_GetPhysicalDeviceProcAddr get_physical; /* or NULL */
+    PFN_vkLayerCreateDevice create_device;      /* of the layer's own; or NULL */
+    PFN_vkLayerDestroyDevice destroy_device;
     VkfCommands facts;
 #define X(name) PFN_vk##name name; /* or NULL */
     HL_INSTANCE_COMMANDS(X)
@@ -106,6 +115,8 @@ typedef struct HlInstance {
 HlInstance *hl_instance(const void *dispatchable);
 /* What is known of the device; NULL: nothing, and the layer leaves it alone. */
 HlPhysical *hl_physical(HlInstance *i, VkPhysicalDevice p);
+/* Of the facts; out of memory where the arena says so. */
+void hl_make_target(HlPhysical *p, Arena *a);
 /* To the program's messengers and the log. `module` may be null. */
 void hl_say(const HlInstance *i, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
             VkShaderModule module, const char *id, const char *message);
@@ -181,6 +192,11 @@ typedef struct HlDevice {
 HlDevice *hl_device(VkDevice device);
 /* What the program asks for, with what lowered modules need in place of what the layer does. */
 void hl_change_device(const HlPhysical *p, uint32_t ours, VkDeviceCreateInfo *info, HlChain *chain);
+
+/* ---- ask.c ----------------------------------------------------------------------------------- */
+
+/* Asks the driver who holds which element of its matrices, once, on a device of the layer's own. */
+void hl_ask(HlInstance *i, HlPhysical *p, PFN_vkSetDeviceLoaderData set_dispatch);
 
 /* ---- module.c -------------------------------------------------------------------------------- */
 

@@ -43,7 +43,7 @@ static HlKey key_of(const HlStage *s)
     const VkSpecializationInfo *i = s->specialization;
     HlKey key = s->key;
     for (int k = 0; k < 2; k++) {
-        uint64_t h = key.hash[k] ^ s->device->physical->identity;
+        uint64_t h = key.hash[k] ^ atomic_load(&s->device->physical->target)->identity;
         h = hash_bytes(&s->subgroup_size, sizeof s->subgroup_size, h);
         h = hash_bytes(s->entry, strlen(s->entry), h);
         for (uint32_t e = 0; i && e < i->mapEntryCount; e++) {
@@ -217,7 +217,7 @@ static void lower(void *user)
     Work *w = user;
     const HlStage *s = w->stage;
     const HlPhysical *p = s->device->physical;
-    const LowerProfile *profile = &p->profile;
+    const LowerProfile *profile = &atomic_load(&p->target)->profile;
     uint32_t size = 0;
     SpvEntryPoint entry;
     FileHead head = { 0 };

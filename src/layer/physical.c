@@ -98,9 +98,22 @@ static void list_flexible(HlPhysical *p, Arena *a)
     p->flexible = NEW_ARRAY(a, VkCooperativeMatrixFlexibleDimensionsPropertiesNV, most + 1);
     for (size_t k = 0; k < most; k++)
         if (vkf_is_listed_flexible(&all[k]) &&
-            all[k].workgroup <= p->profile.workgroup_invocations &&
+            all[k].workgroup <= p->facts.profile.workgroup_invocations &&
             has_types(&p->facts, all[k].a, all[k].b, all[k].c))
             p->flexible[p->n_flexible++] = vkf_flexible(&all[k]);
+}
+
+void hl_make_target(HlPhysical *p, Arena *a)
+{
+    HlTarget *t = NEW(a, HlTarget);
+    t->profile = p->facts.profile;
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
+        if (p->ours >> k & 1)
+            t->profile.features &= ~hl_extensions[k].profile;
+    const char *profile = profile_write(a, &t->profile);
+    t->identity =
+        hash_bytes(profile, strlen(profile), hash_bytes(HEDDLE_VERSION, strlen(HEDDLE_VERSION), 0));
+    atomic_store(&p->target, t);
 }
 
 typedef struct Making {
@@ -123,15 +136,9 @@ static void describe(void *user)
         vkf_read_answers(&p->facts, path, a);
     p->native = native_extensions(i, p->handle, a);
     p->ours = ours(&i->config, p->native, &p->facts);
-    p->profile = p->facts.profile;
-    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
-        if (p->ours >> k & 1)
-            p->profile.features &= ~hl_extensions[k].profile;
+    hl_make_target(p, a);
     list_shapes(i, p, a);
     list_flexible(p, a);
-    const char *profile = profile_write(a, &p->profile);
-    p->identity =
-        hash_bytes(profile, strlen(profile), hash_bytes(HEDDLE_VERSION, strlen(HEDDLE_VERSION), 0));
     m->physical = p;
 }
 
@@ -321,7 +328,7 @@ static void fill_properties(const HlPhysical *p, VkBaseOutStructure *s, uint32_t
         VkPhysicalDeviceCooperativeMatrix2PropertiesNV *own = (void *)s;
         fill(s, &nv2, sizeof nv2);
         own->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize =
-            MIN(MOST_INVOCATIONS, p->profile.workgroup_invocations);
+            MIN(MOST_INVOCATIONS, p->facts.profile.workgroup_invocations);
         break;
     }
     default: break;

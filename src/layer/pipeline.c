@@ -61,7 +61,7 @@ static bool find_code(Swap *w, HlStage *s)
 
 static bool is_controlled(const HlDevice *d)
 {
-    const LowerProfile *p = &d->physical->profile;
+    const LowerProfile *p = &atomic_load(&d->physical->target)->profile;
     return p->min_subgroup_size < p->max_subgroup_size;
 }
 

@@ -220,6 +220,37 @@ static HeddleResult open_vulkan(const DeviceOptions *o, DeviceBase **out, DiagSi
     return HEDDLE_OK;
 }
 
+bool vkd_ask_given(const VkdGiven *g)
+{
+    VkdDevice *d = calloc(1, sizeof *d);
+    if (!d)
+        return true;
+    pthread_mutex_init(&d->queue_lock, NULL);
+    pthread_mutex_init(&d->lock, NULL);
+    d->next_address = 1 << 16;
+    d->facts = *g->facts;
+    d->handle = g->handle;
+    d->family = g->family;
+    d->set_dispatch = g->set_dispatch;
+    d->instance.GetDeviceProcAddr = g->get;
+    d->base.info.identity = vkf_identity(&d->facts);
+    bool ready = load_commands(d);
+    if (ready)
+        d->GetDeviceQueue(d->handle, d->family, 0, &d->queue);
+    ready = ready && (!d->set_dispatch || !d->set_dispatch(d->handle, d->queue));
+    if (ready && arena_try(&d->arena, vkd_ask, d) && d->base.info.profile)
+        vkf_take_answers(g->facts, d->base.info.profile, strlen(d->base.info.profile), g->arena);
+    if (d->stuck)
+        return false;
+    if (ready)
+        vkd_free_jobs(d);
+    pthread_mutex_destroy(&d->queue_lock);
+    pthread_mutex_destroy(&d->lock);
+    arena_free(&d->arena);
+    free(d);
+    return true;
+}
+
 static uint32_t count_vulkan(void)
 {
     VkdSearch s = { .ordinal = UINT32_MAX };

@@ -30,6 +30,8 @@ static VkResult fill_job(VkdDevice *d, VkdJob *j)
         .commandBufferCount = 1,
     };
     r = r ? r : d->AllocateCommandBuffers(d->handle, &commands, &j->commands);
+    if (!r && d->set_dispatch)
+        r = d->set_dispatch(d->handle, j->commands);
     r = r ? r : d->CreateFence(d->handle, &fence, NULL, &j->fence);
     return r || !d->time_bits ? r : d->CreateQueryPool(d->handle, &times, NULL, &j->times);
 }

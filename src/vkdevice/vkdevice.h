@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include "vk/facts.h"
+#include "vkdevice/ask.h"
 #include "vkdevice/device.h"
 
 /* ---- loader.c: where drivers are ------------------------------------------------------------- */
@@ -123,12 +124,13 @@ typedef struct VkdDevice {
 #define X(name) PFN_vk##name name;
     VKD_COMMANDS(X)
 #undef X
-    PFN_vkGetBufferDeviceAddress address_of; /* or NULL */
-    VkPipelineCache cache;                   /* or VK_NULL_HANDLE */
-    size_t cached;                           /* bytes that it began with */
-    pthread_mutex_t queue_lock;              /* of `queue` */
-    pthread_mutex_t lock;                    /* of all below */
-    VkdJob *jobs;                            /* nobody's */
+    PFN_vkGetBufferDeviceAddress address_of;             /* or NULL */
+    VkResult(VKAPI_PTR *set_dispatch)(VkDevice, void *); /* or NULL */
+    VkPipelineCache cache;                               /* or VK_NULL_HANDLE */
+    size_t cached;                                       /* bytes that it began with */
+    pthread_mutex_t queue_lock;                          /* of `queue` */
+    pthread_mutex_t lock;                                /* of all below */
+    VkdJob *jobs;                                        /* nobody's */
     VkdPiece *pieces;
     uint64_t next_address; /* where there are none of the device's */
     bool lost;

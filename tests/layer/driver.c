@@ -14,7 +14,7 @@
 /* ---- what the driver below is given ---------------------------------------------------------- */
 
 #define IDENTIFIER VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT
-enum { MOST = 16, CAPABILITY_MATRIX = 6022 };
+enum { MOST = 32, CAPABILITY_MATRIX = 6022, BARRIER = 224, SHUFFLE_XOR = 346 };
 
 static struct {
     PFN_vkGetInstanceProcAddr get;
@@ -23,7 +23,11 @@ static struct {
     PFN_vkCreateShaderModule create_module;
     PFN_vkCreateComputePipelines create_pipelines;
     PFN_vkGetPhysicalDeviceFeatures2 features;
+    PFN_vkGetPhysicalDeviceProperties2 properties;
     bool partly; /* NV2 is listed without workgroup scope */
+    bool other;  /* it is not heddle's, whose order of elements is known */
+    uint32_t own_devices, lost_devices; /* of the layer's: made, destroyed */
+    uint32_t barriers, shuffles;        /* in the last module */
     char extensions[MOST][VK_MAX_EXTENSION_NAME_SIZE]; /* of the last device */
     uint32_t n_extensions;
     VkShaderModule module;        /* the last one that was made */
@@ -35,6 +39,14 @@ static struct {
     VkShaderModule keyed;         /* the module of the last key or binary */
     const char *said;             /* of the layer to messengers */
 } below;
+
+static uint32_t count(const uint32_t *words, size_t size, uint32_t op)
+{
+    uint32_t n = 0;
+    for (size_t at = 5; at < size / 4 && words[at] >> 16; at += words[at] >> 16)
+        n += (words[at] & 0xffff) == op;
+    return n;
+}
 
 static bool has_family(const uint32_t *words, size_t size)
 {
@@ -65,6 +77,15 @@ static VKAPI_ATTR void VKAPI_CALL features_of(VkPhysicalDevice p, VkPhysicalDevi
                 VK_FALSE;
 }
 
+static VKAPI_ATTR void VKAPI_CALL properties_of(VkPhysicalDevice p,
+                                                VkPhysicalDeviceProperties2 *out)
+{
+    below.properties(p, out);
+    for (VkBaseOutStructure *s = out->pNext; s && below.other; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
+            strcpy(((VkPhysicalDeviceDriverProperties *)s)->driverName, "another");
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
                                                     const VkShaderModuleCreateInfo *info,
                                                     const VkAllocationCallbacks *alloc,
@@ -73,6 +94,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
     VkResult r = below.create_module(d, info, alloc, out);
     below.family |= has_family(info->pCode, info->codeSize);
     below.words = hash_bytes(info->pCode, info->codeSize, 0);
+    below.barriers = count(info->pCode, info->codeSize, BARRIER);
+    below.shuffles = count(info->pCode, info->codeSize, SHUFFLE_XOR);
     below.module = r ? VK_NULL_HANDLE : *out;
     return r;
 }
@@ -196,6 +219,7 @@ static const struct {
     { "vkCreateDevice", (PFN_vkVoidFunction)create_device },
     { "vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device },
     { "vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)features_of },
+    { "vkGetPhysicalDeviceProperties2", (PFN_vkVoidFunction)properties_of },
     { "vkCreateShaderModule", (PFN_vkVoidFunction)create_module },
     { "vkCreateComputePipelines", (PFN_vkVoidFunction)create_pipelines },
     { "vkCreateShadersEXT", (PFN_vkVoidFunction)create_shaders },
@@ -230,6 +254,24 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_below(VkInstance i, const ch
 
 /* ---- as a loader does it --------------------------------------------------------------------- */
 
+static VkResult VKAPI_PTR create_own(VkInstance i, VkPhysicalDevice p,
+                                     const VkDeviceCreateInfo *info,
+                                     const VkAllocationCallbacks *alloc, VkDevice *out,
+                                     PFN_vkGetInstanceProcAddr layer, PFN_vkGetDeviceProcAddr *get)
+{
+    (void)i, (void)layer;
+    *get = get_device;
+    below.own_devices++;
+    return below.create_device(p, info, alloc, out);
+}
+
+static void VKAPI_PTR destroy_own(VkDevice d, const VkAllocationCallbacks *alloc,
+                                  PFN_vkDestroyDevice destroy)
+{
+    below.lost_devices++;
+    destroy(d, alloc);
+}
+
 static bool layer_open(void)
 {
     VkNegotiateLayerInterface n = { .sType = LAYER_NEGOTIATE_INTERFACE_STRUCT,
@@ -256,10 +298,14 @@ static bool instance_new(Gpu *g)
     VkLayerInstanceCreateInfo link = { .sType = VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO,
                                        .function = VK_LAYER_LINK_INFO,
                                        .u.pLayerInfo = &next };
+    VkLayerInstanceCreateInfo own = { .sType = VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO,
+                                      .pNext = &link,
+                                      .function = VK_LOADER_LAYER_CREATE_DEVICE_CALLBACK,
+                                      .u.layerDevice = { create_own, destroy_own } };
     VkApplicationInfo application = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                       .apiVersion = VK_API_VERSION_1_3 };
     VkInstanceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                  .pNext = &link, .pApplicationInfo = &application };
+                                  .pNext = &own, .pApplicationInfo = &application };
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)vk.get(NULL, "vkCreateInstance");
     uint32_t n = 1;
     if (!create || create(&info, NULL, &g->instance))
@@ -268,6 +314,8 @@ static bool instance_new(Gpu *g)
     below.create_device = (PFN_vkCreateDevice)below.get(g->instance, "vkCreateDevice");
     below.features = (PFN_vkGetPhysicalDeviceFeatures2)below.get(g->instance,
                                                                  "vkGetPhysicalDeviceFeatures2");
+    below.properties = (PFN_vkGetPhysicalDeviceProperties2)below.get(
+        g->instance, "vkGetPhysicalDeviceProperties2");
     below.create_module = (PFN_vkCreateShaderModule)below.get(g->instance, "vkCreateShaderModule");
     below.create_pipelines =
         (PFN_vkCreateComputePipelines)below.get(g->instance, "vkCreateComputePipelines");
@@ -319,6 +367,76 @@ static PFN_vkVoidFunction command(const Gpu *g, const char *name)
     PFN_vkGetDeviceProcAddr get =
         (PFN_vkGetDeviceProcAddr)vk.get(g->instance, "vkGetDeviceProcAddr");
     return get(g->device, name);
+}
+
+/* ---- who holds what -------------------------------------------------------------------------- */
+
+/* Sums of rows of a matrix that the driver has, by NV2, which it has not. */
+static const char *const sums =
+    "#version 460\n"
+    "#extension GL_KHR_cooperative_matrix : require\n"
+    "#extension GL_KHR_memory_scope_semantics : require\n"
+    "#extension GL_NV_cooperative_matrix2 : require\n"
+    "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    "layout(local_size_x = 32) in;\n"
+    "layout(binding = 0) buffer A { float16_t a[]; };\n"
+    "layout(binding = 1) buffer C { float16_t c[]; };\n"
+    "float16_t add(const in float16_t x, const in float16_t y) { return x + y; }\n"
+    "void main() {\n"
+    "    coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> x, y;\n"
+    "    coopMatLoad(x, a, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
+    "    coopMatReduceNV(y, x, gl_CooperativeMatrixReduceRowNV, add);\n"
+    "    coopMatStore(y, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
+    "}\n";
+
+static void sum_rows(Gpu *g, GpuProgram *p, bool *right)
+{
+    GpuBuffer a, c;
+    *right = !gpu_buffer(g, 2 * 256, &a) && !gpu_buffer(g, 2 * 256, &c);
+    uint16_t *x = a.data, *z = c.data;
+    for (uint32_t i = 0; i < 256; i++)
+        x[i] = f16_from_double(i % 7 + i / 16);
+    gpu_write(g, p->set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, a.buffer, 0, VK_WHOLE_SIZE);
+    gpu_write(g, p->set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, c.buffer, 0, VK_WHOLE_SIZE);
+    VkCommandBuffer b = gpu_begin(g);
+    gpu_bind(b, p);
+    VK(CmdDispatch)(b, 1, 1, 1);
+    *right &= !gpu_finish(g, b);
+    for (uint32_t i = 0; i < 256; i++) {
+        double sum = 0;
+        for (uint32_t e = 0; e < 16; e++)
+            sum += f16_to_double(x[i / 16 * 16 + e]);
+        *right &= sum == f16_to_double(z[i]);
+    }
+    gpu_buffer_free(g, &a);
+    gpu_buffer_free(g, &c);
+}
+
+TEST(drivers_are_asked_who_holds_what)
+{
+    static const char *const names[] = { "VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2" };
+    size_t size;
+    uint32_t *words = gpu_spirv(sums, &size);
+    REQUIRE(words);
+    /* its own device is asked once; heddle's own driver never */
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        Gpu g = { 0 };
+        GpuProgram p = { .n_types = 2 };
+        bool right;
+        below.other = turn == 0;
+        below.own_devices = below.lost_devices = 0;
+        setenv("HEDDLE_MATRICES", "f16", 1);
+        REQUIRE(layer_open() && instance_new(&g) && device_new(&g, names, 2));
+        CHECK(below.own_devices == below.other && below.lost_devices == below.other);
+        CHECK(gpu_program(&g, words, size, &p) == VK_SUCCESS);
+        CHECK(below.shuffles > 0 && !below.barriers);
+        sum_rows(&g, &p, &right);
+        CHECK(right);
+        gpu_program_free(&g, &p);
+        gpu_free(&g);
+    }
+    below.other = false;
+    free(words);
 }
 
 /* ---- shader objects -------------------------------------------------------------------------- */
