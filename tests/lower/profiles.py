@@ -19,7 +19,7 @@ import tempfile
 
 ENVIRONMENT = "vulkan1.3"
 LESS = ["stored", "words", "held", "half"]  # each lacks other features of small numbers
-REFUSED = re.compile(r"error: \w+ cannot be lowered for '.+': .+ \(instruction \d+, Op\w+.*\)$"
+REFUSED = re.compile(r"error: [\w ]+ cannot be lowered for '.+': .+ \(instruction \d+, Op\w+.*\)$"
                      r"|\[maxComputeSharedMemorySize\]$", re.M)
 
 
