@@ -140,7 +140,7 @@ static void close_window(LowerDeal *d)
 LowerDeal deal_open(Lower *l, SpvInst *at, const SpvType *type, const LowerDealt *what)
 {
     LowerDeal d = { .l = l, .inst = at, .type = type, .what = *what };
-    bool looped = place_length(l, type) > UNROLLED && !place_is_by_number(l, type);
+    bool looped = lower_owner(l, type) && place_length(l, type) > UNROLLED;
     d.known = !what->transposed && deal_is_known(l, type) && !(what->seldom && looped);
     for (uint32_t k = 0; k < what->n_from; k++)
         d.known &= deal_is_known(l, source(&d, k)) && lower_are_alike(l, source(&d, k), type);
