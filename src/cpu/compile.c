@@ -54,7 +54,8 @@ typedef struct Compilation {
     EmitTarget emit_target;
     Emit *emit;
     CpuKernel *kernel;
-    bool llvm_owned; /* the LLVM module is ours to dispose of */
+    bool any_subgroup_size; /* nobody has asked for one */
+    bool llvm_owned;        /* the LLVM module is ours to dispose of */
 } Compilation;
 
 static bool fail(Compilation *c, const char *what)
@@ -70,6 +71,7 @@ static bool choose_subgroup_size(Compilation *c, SpvModule *m)
     uint32_t size = c->options.subgroup_size;
     if (!size)
         size = c->entry.required_subgroup_size;
+    c->any_subgroup_size = !size && c->passes.optimise;
     if (!size)
         size = 32;
     if (size < 8 || size > 128 || !is_pow2(size)) {
@@ -80,6 +82,17 @@ static bool choose_subgroup_size(Compilation *c, SpvModule *m)
     c->options.subgroup_size = c->passes.subgroup_size = size;
     c->kernel->subgroup_size = size;
     return true;
+}
+
+/* Values that are the same for the lanes of one width need not be for more of them. */
+static void find_uniform(Compilation *c, Emit *e)
+{
+    e->uniformity = called_uniformity(&c->arena, e->module, e->cfg, e->W, c->sink);
+    uint32_t width = c->any_subgroup_size ? lanes_width(e) : e->W;
+    if (width == e->W)
+        return;
+    e->W = c->options.subgroup_size = c->kernel->subgroup_size = width;
+    e->uniformity = called_uniformity(&c->arena, e->module, e->cfg, e->W, c->sink);
 }
 
 /* A size that the kernel leaves open (OpenCL) and the caller gives becomes the module's own. */
@@ -164,7 +177,7 @@ static bool lower(Compilation *c)
     if (!e->cfg)
         return false;
     e->ahead = wait_queues_find(&c->arena, m, e->cfg);
-    e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
+    find_uniform(c, e);
     if (c->passes.optimise && pass_close_loops(&c->arena, m, e->cfg, e->uniformity))
         e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->seconds_passes = clock_seconds() - start;

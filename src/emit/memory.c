@@ -83,8 +83,7 @@ static void op_load(Emit *e, const SpvInst *i)
         emit_set(e, i, leaves, n);
         return;
     }
-    if (wait_queues_load(e->ahead, i))
-        e->target->prefetch(e, i, &p);
+    e->target->prefetch(e, i, &p);
     if (emit_is_opaque(t))
         e->target->load_opaque(e, &p, leaves);
     else

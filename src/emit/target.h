@@ -95,7 +95,7 @@ struct EmitTarget {
     /* For a load or store: i1, whether all that it accesses is inside, if several accesses share
      * that test; NULL: the access tests for itself. */
     LV (*inside)(Emit *e, const SpvInst *i);
-    /* Prefetches for an OpLoad in a loop with wait queues. */
+    /* Prefetches for an OpLoad in a loop with wait queues, or in one that leaps through memory. */
     void (*prefetch)(Emit *e, const SpvInst *i, const EmitPointer *p);
     /* i1 (or lanes of it): whether a generic address points to workgroup memory, or to an
      * invocation's own. */

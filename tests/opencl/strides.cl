@@ -10,7 +10,7 @@
 // RUN:       --bind 2=list:s32:2987 --global 64 --local 64 --isa $I || exit 1; done; done
 
 // CHECK-LABEL: define {{.*}}@heddle_kernel(
-// CHECK: call <32 x i32> @llvm.masked.load
+// CHECK: call <{{32|64}} x i32> @llvm.masked.load
 // CHECK-NOT: gather
 // CHECK: }
 

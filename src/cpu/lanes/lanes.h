@@ -54,6 +54,9 @@ extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_at
 bool lanes_plan(Emit *e);   /* EmitTarget.plan: how the blocks are laid out */
 void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 
+/* width.c: as many lanes as suit a kernel whose subgroups may be of any size, e->W or more. */
+uint32_t lanes_width(Emit *e);
+
 /* ---- target.c: the kernel's environment ------------------------------------------------------ */
 
 LV lanes_env(Emit *e, LLVMBuilderRef b, LT type, size_t offset); /* a field of CpuEnv */
@@ -90,6 +93,9 @@ void flow_barrier(Emit *e); /* waits for the other subgroups of the workgroup */
 /* turns.c: so many bytes of buffers are read in each iteration of the loop that code is built for,
  * on whose back edge the subgroups that share this core then take turns. */
 void lanes_streams(Emit *e, uint64_t bytes);
+/* What a load's address grows by in each iteration of the innermost loop around it, if it goes to
+ * another page (pass.h); NULL: it does not, or differently each time. */
+const PassAheadStep *lanes_far_step(Emit *e, const SpvInst *i);
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */

@@ -36,14 +36,20 @@ static bool has_barriers(const Emit *e)
 }
 
 /* Steps that are not known may be short, but are most often a row, or all there is. */
-static bool leaves_the_page(Emit *e, const CfgLoop *loop, const SpvInst *i)
+static const PassAheadStep *leaves_the_page(Emit *e, const CfgLoop *loop, const SpvInst *i)
 {
     if (!wait_queues_may_load(e->module, i) || !e->uniformity->varying[i->id])
-        return false;
+        return NULL;
     const PassAheadStep *s = wait_queues_step(e->arena, e->module, e->cfg, loop, spv_operand(i, 0));
-    if (!s || s->kind != STEP_CONSTANT)
-        return s;
-    return (int64_t)s->bits >= PAGE || (int64_t)s->bits <= -PAGE;
+    bool near =
+        s && s->kind == STEP_CONSTANT && (int64_t)s->bits < PAGE && (int64_t)s->bits > -PAGE;
+    return near ? NULL : s;
+}
+
+const PassAheadStep *lanes_far_step(Emit *e, const SpvInst *i)
+{
+    const CfgLoop *loop = e->cfg->blocks[e->position].loop;
+    return loop ? leaves_the_page(e, loop, i) : NULL;
 }
 
 /* Loads to other pages in an iteration. A loop with a barrier is in step. */
@@ -55,7 +61,7 @@ static uint32_t far_loads(Emit *e, const CfgLoop *loop)
         for (const SpvInst *i = b->block->insts.first; i; i = i->next) {
             if (is_barrier(e->module, i))
                 return 0;
-            n += b->loop == loop && leaves_the_page(e, loop, i);
+            n += b->loop == loop && leaves_the_page(e, loop, i) != NULL;
         }
     }
     return n;

@@ -108,17 +108,34 @@ void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
     if_end(e, &f);
 }
 
+/* Loops without the hint whose lanes read a run of memory, and then one on another page, where no
+ * prefetcher of the machine follows: one iteration ahead gains as much as two or four. */
+static LV leap_of(Emit *e, const SpvInst *i)
+{
+    const PassAheadStep *step = lanes_far_step(e, i);
+    return step ? step_bytes(&(PrefetchLoad){ e, i }, step) : NULL;
+}
+
+static LV is_beyond_l2(Emit *e)
+{
+    LV beyond = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, beyond_l2));
+    return LLVMBuildICmp(e->b, LLVMIntNE, beyond, ir_int(e->i32, 0), "");
+}
+
 void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
+    bool side_by_side = !emit_is_lanes(p->base) && p->affine.group >= e->W &&
+                        p->lane_scale * p->affine.stride == (int64_t)bytes;
     LV distance = mat_prefetch_distance(e, i, NULL);
-    if (!distance)
+    LV leap = distance || !side_by_side ? NULL : leap_of(e, i);
+    if (!distance && !leap)
         return;
-    EmitIf f = if_begin(e, mat_prefetch_wanted(e));
+    EmitIf f = if_begin(e, distance ? mat_prefetch_wanted(e) : is_beyond_l2(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);
-    bool side_by_side = lanes && !emit_is_lanes(p->base) && p->affine.group >= e->W &&
-                        p->lane_scale * p->affine.stride == (int64_t)bytes;
+    distance = distance ? distance : leap;
+    side_by_side = side_by_side && lanes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
         prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How many invocations a call runs, where nobody has said and the kernel cannot tell. In: a kernel
+ * after its passes, and the least number. Out: that, or as many as fill `VECTORS` vectors of the
+ * machine with numbers of 32 bits.
+ *
+ * More lanes are fewer calls, fibers and turns of loops, and longer runs of memory for each. They
+ * are worse where lanes part ways, where each reads another place, since such accesses take turns
+ * or are transposed, and where registers do not suffice. So a kernel is widened whose lanes access
+ * consecutive numbers, or all of them the same, and part only where an index that counts up from
+ * lane to lane is compared with what they share: at the end of the data.
+ */
+#include "cpu/lanes/internal.h"
+
+/* docs/PERFORMANCE.md, "How many lanes". MOST_INSTS, of those that differ between lanes, bounds
+ * what takes longer to compile; of what loops keep in registers, rounds of a hash have 4 and gain,
+ * blocks of 4 x 4 have 16 and lose. */
+enum { VECTORS = 8, MOST_LANES = 128, MOST_INSTS = 256, MOST_CARRIED = 4 };
+/* How far conditions and indices are looked into: by both operands, so these are exponents. */
+enum { CONDITION_DEPTH = 4, INDEX_DEPTH = 10 };
+
+static bool is_varying(const Emit *e, SpvId id) { return e->uniformity->varying[id]; }
+
+/* ---- what numbers grow by from lane to lane -------------------------------------------------- */
+
+static bool grows_by(Emit *e, SpvId id, uint32_t depth, uint64_t *by);
+
+/* What a phi at a loop's head is in the first iteration: others add what all lanes share, or it is
+ * no index that an access likes. */
+static bool phi_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
+{
+    uint32_t at = e->cfg->position[i->block->index];
+    const CfgLoop *loop = e->cfg->blocks[at].loop;
+    if (!loop || loop->header != at || loop->latch == UINT32_MAX)
+        return false;
+    for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2)
+        if (spv_operand(i, k + 1) != e->cfg->blocks[loop->latch].block->id)
+            return grows_by(e, spv_operand(i, k), depth, by);
+    return false;
+}
+
+static bool product_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        uint64_t times;
+        if (!spv_constant(e->module, spv_operand(i, k), &times) ||
+            !grows_by(e, spv_operand(i, 1 - k), depth, by))
+            continue;
+        *by *= times;
+        return true;
+    }
+    return false;
+}
+
+/* Which component of which built-in a pointer leads to; 0: the first, or all. */
+static const uint32_t *builtin_of(Emit *e, SpvId pointer, uint64_t *component)
+{
+    const SpvInst *chain = spv_def(e->module, pointer);
+    SpvId variable = pointer_variable(e->module, pointer);
+    *component = 0;
+    if (chain && pointer_from(chain) && spv_n_operands(chain) == 2)
+        (void)spv_constant(e->module, spv_operand(chain, 1), component);
+    return variable ? spv_decoration(e->module, variable, -1, SpvDecorationBuiltIn, NULL) : NULL;
+}
+
+/* Rows of the workgroup consist of whole subgroups (lanes_width). */
+static bool builtin_grows_by(Emit *e, SpvId pointer, uint32_t component, uint64_t *by)
+{
+    uint64_t selected;
+    const uint32_t *builtin = builtin_of(e, pointer, &selected);
+    *by = component + selected == 0;
+    return builtin &&
+           (*builtin == SpvBuiltInGlobalInvocationId || *builtin == SpvBuiltInLocalInvocationId ||
+            *builtin == SpvBuiltInLocalInvocationIndex);
+}
+
+static bool grows_by(Emit *e, SpvId id, uint32_t depth, uint64_t *by)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    uint64_t other = 0;
+    *by = 0;
+    if (!is_varying(e, id))
+        return true;
+    if (!i || !depth--)
+        return false;
+    switch (i->op) {
+    case SpvOpSConvert:
+    case SpvOpUConvert:
+    case SpvOpBitcast:
+    case SpvOpCopyObject: return grows_by(e, spv_operand(i, 0), depth, by);
+    case SpvOpPhi: return phi_grows_by(e, i, depth, by);
+    case SpvOpIMul: return product_grows_by(e, i, depth, by);
+    case SpvOpLoad: return builtin_grows_by(e, spv_operand(i, 0), 0, by);
+    case SpvOpCompositeExtract: {
+        const SpvInst *load = spv_def(e->module, spv_operand(i, 0));
+        return load && load->op == SpvOpLoad && spv_n_operands(i) == 2 &&
+               builtin_grows_by(e, spv_operand(load, 0), spv_operand(i, 1), by);
+    }
+    case SpvOpIAdd:
+    case SpvOpISub:
+        if (!grows_by(e, spv_operand(i, 0), depth, by) ||
+            !grows_by(e, spv_operand(i, 1), depth, &other))
+            return false;
+        *by += i->op == SpvOpIAdd ? other : 0 - other;
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- what lanes do --------------------------------------------------------------------------- */
+
+/* Comparisons of such numbers, of which a lane's neighbours most often say the same. */
+static bool parts_at_ends(Emit *e, SpvId condition, uint32_t depth)
+{
+    const SpvInst *i = spv_def(e->module, condition);
+    if (!is_varying(e, condition))
+        return true;
+    if (!i || !depth--)
+        return false;
+    bool logical = i->op == SpvOpLogicalAnd || i->op == SpvOpLogicalOr || i->op == SpvOpLogicalNot;
+    bool compares = i->op >= SpvOpIEqual && i->op <= SpvOpSLessThanEqual;
+    for (uint32_t k = 0; k < spv_n_operands(i); k++) {
+        uint64_t by;
+        bool good = logical    ? parts_at_ends(e, spv_operand(i, k), depth)
+                    : compares ? grows_by(e, spv_operand(i, k), INDEX_DEPTH, &by)
+                               : false;
+        if (!good)
+            return false;
+    }
+    return logical || compares;
+}
+
+/* Of built-ins, those that are the same however wide subgroups are. */
+static bool is_builtin_of_groups(uint32_t builtin)
+{
+    return (builtin >= SpvBuiltInNumWorkgroups && builtin <= SpvBuiltInLocalInvocationIndex) ||
+           (builtin >= SpvBuiltInWorkDim && builtin <= SpvBuiltInGlobalLinearId);
+}
+
+/* One number, at one address or next to the neighbours'. */
+static bool is_access_in_line(Emit *e, SpvId pointer)
+{
+    const SpvInst *chain = spv_def(e->module, pointer);
+    const SpvType *t = spv_type_of(e->module, pointer);
+    uint64_t component;
+    uint64_t by;
+    const uint32_t *builtin = builtin_of(e, pointer, &component);
+    if (builtin || !is_varying(e, pointer))
+        return !builtin || is_builtin_of_groups(*builtin);
+    if (!chain || !pointer_from(chain) || spv_n_operands(chain) < 2 || !t || !t->element ||
+        (t->element->kind != SPV_INT && t->element->kind != SPV_FLOAT))
+        return false;
+    uint32_t last = spv_n_operands(chain) - 1;
+    for (uint32_t k = 0; k < last; k++)
+        if (is_varying(e, spv_operand(chain, k)))
+            return false;
+    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by == 1;
+}
+
+/* Whether more lanes would do it as well. */
+static bool suits(Emit *e, uint32_t position, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    switch (i->op) {
+    case SpvOpControlBarrier: return true;
+    case SpvOpExtInst: return spv_is_pure(i) || spv_is_nonsemantic(i);
+    case SpvOpLoad:
+    case SpvOpStore: return is_access_in_line(e, spv_operand(i, 0));
+    case SpvOpVariable: return !e->uniformity->varying_variable[i->id];
+    case SpvOpBranchConditional: return parts_at_ends(e, spv_operand(i, 0), CONDITION_DEPTH);
+    case SpvOpSwitch: return !e->uniformity->divergent_branch[position];
+    case SpvOpCooperativeMatrixLengthKHR:
+    case SpvOpFunctionCall: return false;
+    default: return info && !(info->flags & (SPV_OPF_GROUP | SPV_OPF_ATOMIC | SPV_OPF_MEMORY));
+    }
+}
+
+static bool is_carried(const Emit *e, uint32_t position, const SpvInst *i)
+{
+    const CfgLoop *loop = e->cfg->blocks[position].loop;
+    return i->op == SpvOpPhi && loop && loop->header == position && is_varying(e, i->id);
+}
+
+static bool kernel_suits(Emit *e)
+{
+    uint32_t n = 0, carried = 0;
+    for (uint32_t k = 0; k + 1 < e->cfg->n; k++) /* the last is the exit */
+        for (const SpvInst *i = e->cfg->blocks[k].block->insts.first; i; i = i->next) {
+            n += i->id && is_varying(e, i->id);
+            carried += is_carried(e, k, i);
+            if (n > MOST_INSTS || carried > MOST_CARRIED || !suits(e, k, i))
+                return false;
+        }
+    return true;
+}
+
+uint32_t lanes_width(Emit *e)
+{
+    uint32_t bits = cpu_tuning(lanes_of(e)->machine)->vector_bits, row = e->local_size[0];
+    uint32_t most = MIN(MOST_LANES, VECTORS * bits / 32), width = e->W;
+    while (width < most && row && row % (width * 2) == 0)
+        width *= 2;
+    return width > e->W && kernel_suits(e) ? width : e->W;
+}
