@@ -40,8 +40,10 @@ def wrong(example):
         p = run(words + ["--device", device, "--stats", "--json"])
         if p.returncode:
             return device + ": " + p.stderr
-        stats.append({k: v for k, v in json.loads(p.stdout)["stats"].items()
-                      if v is not None and k not in KINDS})
+        out = json.loads(p.stdout)
+        stats.append({k: v for k, v in out["stats"].items() if v is not None and k not in KINDS})
+        if "--subgroup-size" not in words:  # barriers count by subgroups
+            words += ["--subgroup-size", str(out["subgroup_size"])]
     cpu, reference = stats
     differ = {k: (cpu[k], v) for k, v in reference.items() if cpu[k] != v}
     return "counts differ: %s" % differ if differ or len(reference) != 8 else ""
