@@ -347,6 +347,10 @@ SpvId small_widen(Lower *l, SpvInst *at, const SpvType *t, SpvId bits);
 SpvId small_narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value);
 /* The operand of a conversion: what f32 does not hold is rounded to odd there. */
 SpvId small_as_f32(Lower *l, SpvInst *at, uint16_t op, SpvId value);
+static inline const SpvType *lower_scalar(const SpvType *t) /* a vector's; t may be NULL */
+{
+    return t && t->kind == SPV_VECTOR ? t->element : t;
+}
 void lower_merge_types(SpvModule *m); /* that are to be unique, and are the same */
 
 /* Where a buffer's variable is declared as words: what pointers into it lead to. */

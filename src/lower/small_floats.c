@@ -213,11 +213,6 @@ static SpvId narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static const SpvType *scalar_of(const SpvType *t)
-{
-    return t && t->kind == SPV_VECTOR ? t->element : t;
-}
-
 static bool read_mode(Lower *l, const SpvInst *i, LowerNarrowing *n)
 {
     uint32_t words;
@@ -244,8 +239,8 @@ static SpvId convert_one(Lower *l, SpvInst *i, const LowerNarrowing *n, SpvId va
 static void convert(Lower *l, SpvInst *i)
 {
     const SpvType *t = spv_type(l->m, i->type), *from = spv_type_of(l->m, spv_operand(i, 0));
-    LowerNarrowing n = { .to = scalar_of(t) };
-    if (!(lower_lacks_float(l, n.to) || lower_lacks_float(l, scalar_of(from))) ||
+    LowerNarrowing n = { .to = lower_scalar(t) };
+    if (!(lower_lacks_float(l, n.to) || lower_lacks_float(l, lower_scalar(from))) ||
         !read_mode(l, i, &n))
         return;
     lower_note(l, i, "integer arithmetic");

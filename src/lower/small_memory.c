@@ -16,8 +16,6 @@ typedef struct Place {
     uint32_t memory[4], n_memory; /* operands */
 } Place;
 
-static const SpvType *scalar_of(const SpvType *t) { return t->kind == SPV_VECTOR ? t->element : t; }
-
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static void decorate(Lower *l, const uint32_t *words, uint32_t n)
@@ -290,7 +288,7 @@ static uint16_t resize_of(const SpvType *t)
 static SpvId load_leaf(LowerSmall *s, SpvInst *at, const Place *p)
 {
     Lower *l = s->l;
-    const SpvType *t = p->type, *c = scalar_of(t);
+    const SpvType *t = p->type, *c = lower_scalar(t);
     uint32_t x[5] = { p->pointer };
     SpvId parts[16], type = small_value(s, t->id);
     if (p->words.variable) {
@@ -310,7 +308,7 @@ static SpvId load_leaf(LowerSmall *s, SpvInst *at, const Place *p)
 static void store_leaf(LowerSmall *s, SpvInst *at, const Place *p, SpvId value)
 {
     Lower *l = s->l;
-    const SpvType *t = p->type, *c = scalar_of(t);
+    const SpvType *t = p->type, *c = lower_scalar(t);
     if (p->words.variable) {
         uint32_t n = t->kind == SPV_VECTOR ? t->count : 1;
         SpvId type = small_value(s, c->id);

@@ -114,11 +114,6 @@ static const struct {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static const SpvType *scalar_of(const SpvType *t)
-{
-    return t && t->kind == SPV_VECTOR ? t->element : t;
-}
-
 bool small_holds(const Lower *l, const SpvType *t, bool (*is)(const Lower *, const SpvType *))
 {
     if (t->kind == SPV_VECTOR || t->kind == SPV_MATRIX || t->kind == SPV_ARRAY ||
@@ -212,7 +207,7 @@ static const SpvType *old_type(const LowerSmall *s, SpvId id)
 
 static bool was_small(const LowerSmall *s, SpvId id)
 {
-    const SpvType *t = scalar_of(old_type(s, id));
+    const SpvType *t = lower_scalar(old_type(s, id));
     return t && lower_is_small(s->l, t);
 }
 
@@ -265,7 +260,7 @@ static SpvId round_one(LowerSmall *s, SpvInst *at, SpvId value, const void *user
 /* What was calculated in 32 bits, as the type has it that the result was of. */
 static SpvId fit(LowerSmall *s, SpvInst *at, const SpvType *was, SpvId value)
 {
-    const SpvType *t = scalar_of(was);
+    const SpvType *t = lower_scalar(was);
     if (!lower_is_small(s->l, t))
         return value;
     if (t->kind == SPV_INT)
@@ -276,7 +271,7 @@ static SpvId fit(LowerSmall *s, SpvInst *at, const SpvType *was, SpvId value)
 /* An operand, its bits above read as the instruction does. */
 static SpvId read_as(LowerSmall *s, SpvInst *at, SpvId id, uint32_t how)
 {
-    const SpvType *t = was_small(s, id) ? scalar_of(old_type(s, id)) : NULL;
+    const SpvType *t = was_small(s, id) ? lower_scalar(old_type(s, id)) : NULL;
     bool other = t && t->kind == SPV_INT &&
                  ((how == SIGNED && !t->is_signed) || (how == UNSIGNED && t->is_signed));
     return other ? cut(s->l, at, id, t->bits, how == SIGNED) : id;
@@ -376,8 +371,8 @@ static void convert(LowerSmall *s, SpvInst *i)
     const uint32_t *mode = spv_decoration(s->l->m, i->id, -1, SpvDecorationFPRoundingMode, &words);
     bool is_signed = i->op == SpvOpSConvert || i->op == SpvOpConvertSToF;
     Conversion c = { .op = i->op,
-                     .from = scalar_of(old_type(s, x)),
-                     .to = scalar_of(old_type(s, i->id)),
+                     .from = lower_scalar(old_type(s, x)),
+                     .to = lower_scalar(old_type(s, i->id)),
                      .towards_zero = s->towards_zero };
     if (mode && words)
         c.towards_zero = *mode == SpvFPRoundingModeRTZ;
@@ -402,7 +397,7 @@ static SpvId component(Lower *l, SpvInst *at, SpvId value, uint32_t k)
 static uint32_t take_bits(LowerSmall *s, SpvInst *at, SpvId value, uint32_t unit, SpvId *out)
 {
     Lower *l = s->l;
-    const SpvType *was = old_type(s, value), *t = scalar_of(was);
+    const SpvType *was = old_type(s, value), *t = lower_scalar(was);
     uint32_t n = was->kind == SPV_VECTOR ? was->count : 1, words = t->bits > 32 ? 2 : 1, count = 0;
     SpvId two = words > 1 ? spv_vector_type(l->m, build_u32(l), 2) : 0;
     for (uint32_t k = 0; k < n; k++) {
@@ -434,8 +429,8 @@ static void bit_cast(LowerSmall *s, SpvInst *i)
 {
     enum { MOST = 64 };
     Lower *l = s->l;
-    const SpvType *was = old_type(s, i->id), *t = scalar_of(was),
-                  *from = scalar_of(old_type(s, spv_operand(i, 0)));
+    const SpvType *was = old_type(s, i->id), *t = lower_scalar(was),
+                  *from = lower_scalar(old_type(s, spv_operand(i, 0)));
     uint32_t n = was->kind == SPV_VECTOR ? was->count : 1, unit = MIN(t->bits, from->bits);
     uint32_t words = t->bits > 32 ? 2 : 1, each = t->bits / words / unit;
     SpvId units[MOST], parts[16], word[2];
