@@ -187,6 +187,44 @@ static double expected(const GemmShape *s, const Mat *A, const Mat *B, double c,
     return sum;
 }
 
+/* The entries of all operands; A's odd steps are those of the second. Returns what is behind. */
+static uint64_t *fill_operands(uint64_t *p, const GemmShape *s, const Mat *const A[2], const Mat *B,
+                               bool apart)
+{
+    if (s->even)
+        return fill_even(p, s, A[1], B, apart);
+    for (uint32_t i = 0; i < s->rows; i++)
+        for (uint32_t k = 0; k < s->steps; k++, p += 2)
+            fill(p, A[k & 1], i * s->M, k * s->K);
+    for (uint32_t k = 0; k < s->steps; k++)
+        for (uint32_t j = 0; j < s->cols; j++, p += 2)
+            fill(p, B, k * s->K, j * s->N);
+    return p;
+}
+
+/* Tells of three that are wrong. */
+static bool is_right(const GemmShape *s, const Mat sums[2], const double *want)
+{
+    uint32_t M = s->rows * s->M, N = s->cols * s->N, K = s->steps * s->K, wrong = 0;
+    double tol = !comp_is_float(s->c) ? 0
+                 : s->c == COMP_F64   ? 1e-12
+                 : s->c == COMP_F32   ? 2e-5
+                 : s->c == COMP_F16   ? 4e-3
+                                      : 2e-2;
+    for (uint32_t i = 0; i < M && wrong < 3; i++)
+        for (uint32_t j = 0; j < N && wrong < 3; j++) {
+            const Mat *where = &sums[(i / s->M + j / s->N) & 1];
+            double got = get(s->c, mat_at(where, i, j)), w = want[i * N + j];
+            if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
+                printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n",
+                       comp_name(s->a), comp_name(s->b), comp_name(s->c), s->M, s->N, s->K, s->rows,
+                       s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
+                wrong++;
+            }
+        }
+    return wrong == 0;
+}
+
 static bool run(const GemmShape *s, const char *level, bool apart)
 {
     Arena a = {0};
@@ -223,15 +261,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
         copy.data = malloc((size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a) + 64);
         memcpy(copy.data, A.data, (size_t)A.pitch * (A.col ? K : M) * comp_bytes(s->a));
     }
-    uint64_t *table = calloc(gemm_table_entries(s), 8), *p = table;
-    if (s->even)
-        p = fill_even(p, s, &copy, &B, apart);
-    for (uint32_t i = 0; i < s->rows && !s->even; i++)
-        for (uint32_t k = 0; k < s->steps; k++, p += 2)
-            fill(p, k & 1 ? &copy : &A, i * s->M, k * s->K);
-    for (uint32_t k = 0; k < s->steps && !s->even; k++)
-        for (uint32_t j = 0; j < s->cols; j++, p += 2)
-            fill(p, &B, k * s->K, j * s->N);
+    uint64_t *table = calloc(gemm_table_entries(s), 8);
+    uint64_t *p = fill_operands(table, s, (const Mat *[2]){ &A, &copy }, &B, apart);
     /* so are every other tile's sums */
     Mat sums[2] = { C, C };
     if (apart) {
@@ -249,23 +280,7 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     code(&env);
     if (tiles)
         cpu_tiles_end(&before);
-    double tol = !comp_is_float(s->c) ? 0
-                 : s->c == COMP_F64   ? 1e-12
-                 : s->c == COMP_F32   ? 2e-5
-                 : s->c == COMP_F16   ? 4e-3
-                                      : 2e-2;
-    uint32_t wrong = 0;
-    for (uint32_t i = 0; i < M && wrong < 3; i++)
-        for (uint32_t j = 0; j < N && wrong < 3; j++) {
-            const Mat *where = &sums[(i / s->M + j / s->N) & 1];
-            double got = get(s->c, mat_at(where, i, j)), w = want[i * N + j];
-            if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
-                printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n",
-                       comp_name(s->a), comp_name(s->b), comp_name(s->c), s->M, s->N, s->K, s->rows,
-                       s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
-                wrong++;
-            }
-        }
+    bool right = is_right(s, sums, want);
     cpu_code_free(owner);
     cpu_target_free(&t);
     if (apart) {
@@ -274,7 +289,7 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     }
     free(A.data); free(B.data); free(C.data); free(want); free(table); free(scratch);
     arena_free(&a);
-    return wrong == 0;
+    return right;
 }
 
 static const struct { uint8_t a, b, c; bool sat;
