@@ -396,12 +396,7 @@ static void sum_rows(Gpu *g, GpuProgram *p, bool *right)
     uint16_t *x = a.data, *z = c.data;
     for (uint32_t i = 0; i < 256; i++)
         x[i] = f16_from_double(i % 7 + i / 16);
-    gpu_write(g, p->set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, a.buffer, 0, VK_WHOLE_SIZE);
-    gpu_write(g, p->set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, c.buffer, 0, VK_WHOLE_SIZE);
-    VkCommandBuffer b = gpu_begin(g);
-    gpu_bind(b, p);
-    VK(CmdDispatch)(b, 1, 1, 1);
-    *right &= !gpu_finish(g, b);
+    *right &= !dispatch(g, p, &a, &c);
     for (uint32_t i = 0; i < 256; i++) {
         double sum = 0;
         for (uint32_t e = 0; e < 16; e++)

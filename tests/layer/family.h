@@ -27,6 +27,19 @@ static const char *const product =
     "    coopMatStore(z, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"
     "}\n";
 
+/* One workgroup, from the buffer of binding 0 to that of 1. */
+static inline VkResult dispatch(Gpu *g, GpuProgram *p, const GpuBuffer *from, const GpuBuffer *to)
+{
+    const GpuBuffer *buffers[] = { from, to };
+    for (uint32_t k = 0; k < 2; k++)
+        gpu_write(g, p->set, k, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers[k]->buffer, 0,
+                  VK_WHOLE_SIZE);
+    VkCommandBuffer b = gpu_begin(g);
+    gpu_bind(b, p);
+    VK(CmdDispatch)(b, 1, 1, 1);
+    return gpu_finish(g, b);
+}
+
 static inline void run(Gpu *g, GpuProgram *p, uint32_t k, bool *right)
 {
     GpuBuffer a, c;
@@ -35,12 +48,7 @@ static inline void run(Gpu *g, GpuProgram *p, uint32_t k, bool *right)
     for (uint32_t i = 0; i < 16 * k; i++)
         x[i] = (float)(i % 7);
     memset(z, 0, 4 * 256);
-    gpu_write(g, p->set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, a.buffer, 0, VK_WHOLE_SIZE);
-    gpu_write(g, p->set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, c.buffer, 0, VK_WHOLE_SIZE);
-    VkCommandBuffer b = gpu_begin(g);
-    gpu_bind(b, p);
-    VK(CmdDispatch)(b, 1, 1, 1);
-    *right &= !gpu_finish(g, b);
+    *right &= !dispatch(g, p, &a, &c);
     for (uint32_t i = 0; i < 256; i++) {
         float sum = 0;
         for (uint32_t e = 0; e < k; e++)
