@@ -99,6 +99,10 @@ void threads_print(Emit *e, const EmitPrint *p);
 bool prints_keep(const Emit *e, NvptxKernel *k);
 void prints_free(NvptxKernel *k);
 
+/* masks.c: the warp's ballot. It has no effect, so that LLVM removes what nobody reads. */
+#define NVPTX_VOTE "llvm.nvvm.vote.ballot.sync"
+LV masks_vote(LLVMBuilderRef b, LV mask, LV condition);
+
 /* masks.c: calls of MASK_NAME stand for masks. The first makes the function structured. */
 #define MASK_NAME "heddle_mask"
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine);

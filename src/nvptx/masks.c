@@ -175,14 +175,6 @@ static uint32_t loop_left(const Masks *m, uint32_t from, uint32_t to)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-static LV ballot(Masks *m, LV mask, LV condition)
-{
-    LV args[2] = { mask, condition };
-    unsigned id = LLVMLookupIntrinsicID("llvm.nvvm.vote.ballot.sync", 26);
-    LV fn = LLVMGetIntrinsicDeclaration(m->module, id, NULL, 0);
-    return LLVMBuildCall2(m->b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
-}
-
 /* Lanes that go from place `from` to place `to`, one of the two targets of its branch. */
 static LV on_edge(Masks *m, uint32_t from, uint32_t to)
 {
@@ -194,7 +186,7 @@ static LV on_edge(Masks *m, uint32_t from, uint32_t to)
     LV condition = LLVMGetCondition(term);
     if (LLVMGetSuccessor(term, 0) != m->places[to].block)
         condition = LLVMBuildNot(m->b, condition, "");
-    return ballot(m, p->mask, condition);
+    return masks_vote(m->b, p->mask, condition);
 }
 
 /* Those who entered a loop are together again behind it. */
@@ -243,6 +235,20 @@ static void replace_calls(Masks *m)
         LLVMReplaceAllUsesWith(user, k < m->n ? m->places[k].mask : m->members);
         LLVMInstructionEraseFromParent(user);
     }
+}
+
+LV masks_vote(LLVMBuilderRef b, LV mask, LV condition)
+{
+    static const char *const promises[] = { "nounwind", "willreturn", "memory" /* 0: none */ };
+    LV args[2] = { mask, condition };
+    LV call = ir_intrinsic(b, NVPTX_VOTE, NULL, 0, args, 2);
+    for (uint32_t k = 0; k < COUNT_OF(promises); k++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(promises[k], strlen(promises[k]));
+        LLVMContextRef cx = LLVMGetTypeContext(LLVMTypeOf(mask));
+        LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex,
+                                 LLVMCreateEnumAttribute(cx, kind, 0));
+    }
+    return call;
 }
 
 LLVMErrorRef masks_structure(LLVMModuleRef module, LLVMTargetMachineRef machine)

@@ -170,27 +170,61 @@ static bool prepare(Making *m)
     "infer-address-spaces,sroa<modify-cfg>,early-cse,simplifycfg,"                                 \
     "instcombine<no-verify-fixpoint>,loop-mssa(loop-instsimplify,licm<allowspeculation>),"         \
     "infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,reassociate,"                         \
-    "instcombine<no-verify-fixpoint>,loop-mssa(" rotate "licm<allowspeculation>),"                 \
-    "load-store-vectorizer,early-cse,instcombine<no-verify-fixpoint>,adce,simplifycfg)"
+    "instcombine<no-verify-fixpoint>,loop-mssa(" rotate "licm<allowspeculation>))"
 
 /* The driver's compiler unrolls what is rotated. Where masks say who runs a block, loops stay as
  * they were structured: rotated, returns out of them (tests/ops/returns.comp) met too few. */
 static const char optimising_passes[] = OPTIMISING_PASSES("loop-rotate,"),
                   structured_passes[] = OPTIMISING_PASSES("");
+static const char last_passes[] = "function(infer-alignment,load-store-vectorizer,early-cse,"
+                                  "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 /* What comes from blocks that no thread can come to must not be left to the driver's compiler
  * (580.159), which takes it for values that matter. */
 static const char least_passes[] = "always-inline,globaldce,function(infer-address-spaces,"
-                                   "sroa<modify-cfg>,instsimplify,simplifycfg)";
+                                   "sroa<modify-cfg>,instsimplify,adce,simplifycfg)";
 
-static bool run_passes(Making *m)
+/* LLVM forgets how private memory is aligned when it finds its space. Its loops' last stores, moved
+ * behind them, would be of single bytes, which CUDA 13.0's compiler gets wrong. */
+static void tell_alignment(Making *m)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->context);
+    LT i1 = LLVMInt1TypeInContext(m->context), i64 = LLVMInt64TypeInContext(m->context);
+    LT type = LLVMFunctionType(LLVMVoidTypeInContext(m->context), &i1, 1, false);
+    unsigned id = LLVMLookupIntrinsicID("llvm.assume", 11);
+    LV yes = LLVMConstInt(i1, 1, false),
+       kernel = LLVMGetNamedFunction(m->module, NVPTX_KERNEL_NAME);
+    LV i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel));
+    for (LV next; i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        LV memory = LLVMIsAAddrSpaceCastInst(i) ? LLVMGetOperand(i, 0) : NULL;
+        if (!memory || !LLVMIsAAllocaInst(memory))
+            continue;
+        LV told[] = { i, LLVMConstInt(i64, LLVMGetAlignment(memory), false) };
+        LLVMOperandBundleRef bundle = LLVMCreateOperandBundle("align", 5, told, 2);
+        LLVMPositionBuilderBefore(b, next);
+        LLVMBuildCallWithOperandBundles(
+            b, type, LLVMGetIntrinsicDeclaration(m->module, id, NULL, 0), &yes, 1, &bundle, 1, "");
+        LLVMDisposeOperandBundle(bundle);
+    }
+    LLVMDisposeBuilder(b);
+}
+
+static bool run(Making *m, const char *passes)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    const char *passes = !m->request->optimise ? least_passes
-                         : m->request->members ? structured_passes
-                                               : optimising_passes;
     LLVMErrorRef error = LLVMRunPasses(m->module, passes, m->machine, options);
     LLVMDisposePassBuilderOptions(options);
     return !failed(m, "LLVM's passes: ", error);
+}
+
+static bool run_passes(Making *m)
+{
+    if (!m->request->optimise)
+        return run(m, least_passes);
+    if (!run(m, m->request->members ? structured_passes : optimising_passes))
+        return false;
+    tell_alignment(m);
+    return run(m, last_passes);
 }
 
 /* The driver's compiler widens a value of 16 bits before it takes the negative or the absolute of
@@ -199,6 +233,12 @@ static LV negative16(LLVMBuilderRef b, LV x)
 {
     static const IrAsm code = { "mul.lo.s16 $0, $1, -1;", "=h,h", false };
     return ir_asm(b, &code, LLVMTypeOf(x), &x, 1);
+}
+
+static bool calls(LV i, const char *intrinsic)
+{
+    return LLVMIsAIntrinsicInst(i) && LLVMGetIntrinsicID(LLVMGetCalledValue(i)) ==
+                                          LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
 }
 
 static void repair_negative(LLVMBuilderRef b, LV i)
@@ -210,8 +250,7 @@ static void repair_negative(LLVMBuilderRef b, LV i)
     LLVMPositionBuilderBefore(b, i);
     if (LLVMGetInstructionOpcode(i) == LLVMSub && LLVMIsNull(x))
         r = negative16(b, LLVMGetOperand(i, 1));
-    else if (LLVMIsAIntrinsicInst(i) &&
-             LLVMGetIntrinsicID(LLVMGetCalledValue(i)) == LLVMLookupIntrinsicID("llvm.abs", 8))
+    else if (calls(i, "llvm.abs"))
         r = ir_binary(b, "llvm.smax", x, negative16(b, x));
     if (!r)
         return;
@@ -241,6 +280,32 @@ static void repair_selection(LLVMBuilderRef b, LV i)
     LLVMInstructionEraseFromParent(i);
 }
 
+/* CUDA 13.0's, not optimising, keeps a constant in the other half of a value's register and widens
+ * the value to the two of them. Built of two halves, it is widened by zero. */
+static void repair_widening(LLVMBuilderRef b, LV i)
+{
+    static const IrAsm code = { "{ .reg .b16 z; mov.b16 z, 0; mov.b32 $0, {$1, z}; }", "=r,h",
+                                false };
+    LT type = LLVMTypeOf(i), i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(type));
+    LV x = LLVMGetOperand(i, 0);
+    LLVMPositionBuilderBefore(b, i);
+    LV wide = ir_asm(b, &code, i32, &x, 1);
+    LLVMReplaceAllUsesWith(i, LLVMBuildZExtOrBitCast(b, wide, type, ""));
+    LLVMInstructionEraseFromParent(i);
+}
+
+/* A vote on what is known ends the compilers of CUDA 12.4 and 13.0 where nothing reads it, even if
+ * only they see that. */
+static void repair_vote(LV i)
+{
+    LV condition = LLVMGetOperand(i, 1);
+    if (!LLVMIsAConstantInt(condition))
+        return;
+    LLVMReplaceAllUsesWith(i, ir_is_int(condition, 0) ? LLVMConstNull(LLVMTypeOf(i))
+                                                      : LLVMGetOperand(i, 0));
+    LLVMInstructionEraseFromParent(i);
+}
+
 static bool has_private_memory(LV f)
 {
     LLVMBasicBlockRef entry = LLVMIsDeclaration(f) ? NULL : LLVMGetEntryBasicBlock(f);
@@ -259,10 +324,16 @@ static void repair(Making *m)
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
             for (LV i = LLVMGetFirstInstruction(bb), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (!private || LLVMGetInstructionOpcode(i) != LLVMSelect)
-                    repair_negative(b, i);
-                else if (is_of_16_bits(LLVMTypeOf(i)))
+                LLVMOpcode op = LLVMGetInstructionOpcode(i);
+                if (calls(i, NVPTX_VOTE))
+                    repair_vote(i);
+                else if (op == LLVMZExt && !m->request->optimise &&
+                         is_of_16_bits(LLVMTypeOf(LLVMGetOperand(i, 0))))
+                    repair_widening(b, i);
+                else if (op == LLVMSelect && private && is_of_16_bits(LLVMTypeOf(i)))
                     repair_selection(b, i);
+                else
+                    repair_negative(b, i);
             }
     }
     LLVMDisposeBuilder(b);

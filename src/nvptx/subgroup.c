@@ -135,13 +135,6 @@ static void quad_swap(Emit *e, const SpvInst *i)
 
 /* ---- votes and ballots ----------------------------------------------------------------------- */
 
-/* Of the warp. */
-static LV ballot_of(Emit *e, LV mask, LV condition)
-{
-    LV args[2] = { mask, condition };
-    return threads_call(e, "llvm.nvvm.vote.ballot.sync", e->i32, args, 2);
-}
-
 static LV lanes_below(Emit *e) { return threads_from_warp(e, threads_register(e, "lanemask.lt")); }
 
 static LV lanes_up_to(Emit *e) { return threads_from_warp(e, threads_register(e, "lanemask.le")); }
@@ -159,9 +152,12 @@ static LV is(Emit *e, LLVMIntPredicate p, LV x, LV y) { return LLVMBuildICmp(e->
 
 static LV is_not_zero(Emit *e, LV word) { return is(e, LLVMIntNE, word, u32(e, 0)); }
 
-static LV vote_any(Emit *e, LV mask, LV p) { return is_not_zero(e, ballot_of(e, mask, p)); }
+static LV vote_any(Emit *e, LV mask, LV p) { return is_not_zero(e, masks_vote(e->b, mask, p)); }
 
-static LV vote_all(Emit *e, LV mask, LV p) { return is(e, LLVMIntEQ, ballot_of(e, mask, p), mask); }
+static LV vote_all(Emit *e, LV mask, LV p)
+{
+    return is(e, LLVMIntEQ, masks_vote(e->b, mask, p), mask);
+}
 
 static LV same(Emit *e, LV x, LV y)
 {
@@ -221,7 +217,7 @@ static void quad_vote(Emit *e, const SpvInst *i)
 {
     bool all = i->op == SpvOpGroupNonUniformQuadAllKHR;
     LV p = emit_leaf(e, spv_operand(i, 0), 0);
-    LV votes = ballot_of(e, threads_mask(e), all ? LLVMBuildNot(e->b, p, "") : p);
+    LV votes = masks_vote(e->b, threads_mask(e), all ? LLVMBuildNot(e->b, p, "") : p);
     LV word = threads_from_warp(e, votes);
     LV first = LLVMBuildAnd(e->b, threads_lane(e), u32(e, ~3u), "");
     LV some =
@@ -243,7 +239,7 @@ static void set_ballot(Emit *e, const SpvInst *i, LV word)
 static void ballot(Emit *e, const SpvInst *i)
 {
     SpvId id = spv_operand(i, i->op == SpvOpSubgroupBallotKHR ? 0 : 1);
-    LV word = ballot_of(e, threads_mask(e), emit_leaf(e, id, 0));
+    LV word = masks_vote(e->b, threads_mask(e), emit_leaf(e, id, 0));
     set_ballot(e, i, threads_from_warp(e, word));
 }
 

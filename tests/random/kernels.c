@@ -49,6 +49,9 @@ static const uint64_t failed_once[] = {
     16667, /* an i1's upper bits taken for zeros, in what is not optimised */
     301555, 303240, 303795, 305826, 322893, /* on cuda, not optimised */
     310268, /* on cuda: selections of 16 bits in private memory */
+    602818, 631173, /* on cuda: votes that nothing reads */
+    706135, /* on cuda: private memory stored byte by byte */
+    713185, /* on cuda: halves of a register taken for a whole */
     10197843, 10240238, /* never compiled: masks added as numbers */
 };
 

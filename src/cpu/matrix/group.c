@@ -466,7 +466,7 @@ static void grid_emit(Emit *e, Grid *g)
 static void count_stream(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
-    if (v->state != MAT_LAZY || v->tile.near || v->type->scope == SpvScopeWorkgroup)
+    if (v->state != MAT_LAZY || v->tile.near)
         return;
     lanes_streams(e, (uint64_t)v->type->rows * v->type->cols * comp_bytes(mat_comp(v->type)));
 }
