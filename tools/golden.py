@@ -9,6 +9,7 @@ Each `RUN:` line is run by bash with pipefail from the root of the sources; a `\
 continues it on the next RUN: line. A file without one is an input of another test. Replaced:
 
     %s %S %t        the file, its folder, a path of its own to write to (and %t.anything)
+    %levels         of the levels of x86-64 those that the machine has, for --isa: host x86-64-v4 ...
     %heddle %filecheck %clang %mlir-opt %glslang %spirv-val %spirv-as %spirv-dis %spirv-opt
     not CMD...      succeeds when CMD fails with a status below 126 (a crash is no proper failure)
     status N CMD... succeeds when CMD's status is N
@@ -97,12 +98,20 @@ def program_flags():
     return {name for name in ("gdb", "perf", "chromium") if shutil.which(name)}
 
 
+# The last flag that each level adds, as in /proc/cpuinfo.
+LEVELS = {"x86-64-v4": "avx512vl", "x86-64-v3": "avx2", "x86-64-v2": "sse4_2"}
+
+
+def levels(flags):
+    return " ".join(["host"] + [level for level, flag in LEVELS.items() if flag in flags])
+
+
 def substitute(command, path, options):
     out = os.path.join(options.scratch, path)
     os.makedirs(os.path.dirname(out), exist_ok=True)
     table = {"s": path, "S": os.path.dirname(path), "t": out, "heddle": options.heddle,
              "filecheck": options.filecheck, "clang": clang_of(options),
-             "mlir-opt": mlir_opt_of(options)}
+             "mlir-opt": mlir_opt_of(options), "levels": levels(options.flags)}
     for tool in ("glslang", "spirv-val", "spirv-as", "spirv-dis", "spirv-opt"):
         table[tool] = os.path.join(options.toolchain, "bin", tool)
     names = "|".join(sorted(map(re.escape, table), key=len, reverse=True))

@@ -10,7 +10,7 @@
 // RUN:   D="-D T=${B%,*} -D LENGTH=${B#*,} --bind 1=zeros:u32[128] --push list:u32:100 --groups 2"; \
 // RUN:   W="--bind 0=rand:u8[8192]@1" L="--bind 0=rand:u8[1001]@1" C="--compare 1=%t.npy --tolerance 0"; \
 // RUN:   %heddle run %s $D $W --device reference --out 1=%t.npy && %heddle run %s $D $W $C && \
-// RUN:   %heddle run %s $D $W --isa x86-64-v4 --robust $C && \
+// RUN:   for I in %levels; do %heddle run %s $D $W --isa $I --robust $C || exit 1; done && \
 // RUN:   %heddle run %s $D $L --isa x86-64-v2 --robust --out 1=%t.npy && \
 // RUN:   %heddle run %s $D $L --robust $C || exit 1; \
 // RUN: done

@@ -12,7 +12,7 @@
 // RUN:   C="--compare 1=%t.npy --tolerance 0"; \
 // RUN:   %heddle run %s $D --device reference --out 1=%t.npy && \
 // RUN:   for W in 8 16 32 64 128; do %heddle run %s $D --subgroup-size $W $C || exit 1; done; \
-// RUN:   for I in x86-64-v2 x86-64-v3 x86-64-v4; do %heddle run %s $D --isa $I $C || exit 1; done; \
+// RUN:   for I in %levels; do %heddle run %s $D --isa $I $C || exit 1; done; \
 // RUN:   %heddle run %s $D --robust $C || exit 1; \
 // RUN:   D="${D/73000/20000}"; %heddle run %s $D --robust --isa x86-64-v2 --out 1=%t.npy && \
 // RUN:   %heddle run %s $D --robust $C || exit 1; \

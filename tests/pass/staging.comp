@@ -6,7 +6,7 @@
 // RUN: %heddle compile %s --isa x86-64-v4 --emit llvm-plain | %filecheck %s --check-prefix=WIDE
 // RUN: %heddle compile %s --isa x86-64-v3 --emit llvm-plain | %filecheck %s --check-prefix=NARROW
 // RUN: %heddle compile %s --robust --isa x86-64-v4 --emit llvm-plain | %filecheck %s --check-prefix=ROBUST
-// RUN: for I in host x86-64-v4 x86-64-v3 x86-64-v2; do for R in --robust ""; do \
+// RUN: for I in %levels; do for R in --robust ""; do \
 // RUN:   for S in 64,64 61,49; do \
 // RUN:     %heddle run %s --isa $I $R --bind 0=randn:f16[4096]@1 --bind 1=zeros:f16[8192] \
 // RUN:       --push list:u32:$S --groups 2,4 --out 1=%t.npy && \
