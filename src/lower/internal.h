@@ -71,6 +71,7 @@ typedef struct Lower {
     uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
     bool has_blocks;     /* of tensor layouts, of more than one element */
     bool asks_lane;      /* reads a builtin of subgroups */
+    bool made_rows;      /* lower_rows left arrays that nothing needs */
     bool shuffles;
     bool failed;
 } Lower;
@@ -396,6 +397,12 @@ void lower_workgroup_close(Lower *l);
 /* OpBitCastArrayQCOM, OpExtractSubArrayQCOM, OpComposite{Construct,Extract}CoopMatQCOM: matrices
  * go through workgroup memory by KHR's loads and stores. */
 void lower_qcom(Lower *l);
+/* A subgroup's part of a matrix is what its own invocations' arrays hold, who follow one another by
+ * their index. */
+bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column);
+/* Before it: matrices of arrays that are functions of others' rows are made of those, where it is
+ * known who holds what. */
+void lower_rows(Lower *l);
 uint32_t lower_qcom_width(const Lower *l); /* invocations that a subgroup must have for them */
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);

@@ -16,6 +16,7 @@ typedef struct LowerPass {
 static const LowerPass passes[] = {
     { "lower_tensor", lower_tensor, PROFILE_HAS_TENSORS },
     { "lower_nv2", lower_nv2, PROFILE_HAS_NV2 },
+    { "lower_qcom", lower_rows, PROFILE_HAS_QCOM },
     { "lower_qcom", lower_qcom, PROFILE_HAS_QCOM },
     { "lower_workgroup", lower_workgroup_close, 0 },
     { "fit_matrices", fit_matrices, 0 },

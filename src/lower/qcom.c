@@ -130,21 +130,47 @@ typedef struct Conversion {
     LowerPart whole;
     uint32_t scope;         /* of those whose arrays they are */
     uint32_t lanes, length; /* arrays in the matrix, components in each */
+    uint32_t stride;        /* of the matrix' rows in workgroup memory */
     bool by_column;
 } Conversion;
+
+bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column)
+{
+    LowerPart p = lower_part(l, matrix);
+    return lower_is_part(l, matrix) && l->profile->ownership == PROFILE_TILES &&
+           (by_column ? p.column_parts : p.row_parts) == l->subgroups &&
+           (by_column ? p.row_parts : p.column_parts) == 1 &&
+           (by_column ? matrix->cols : matrix->rows) == l->lanes;
+}
+
+/* GPUs' workgroup memory has banks, 128 bytes side by side. Invocations that each access 16 bytes
+ * of a row of their own get in each other's way unless rows are an odd number of those apart. */
+static uint32_t stride_of(Lower *l, const Conversion *x)
+{
+    uint32_t columns = x->whole.columns, bytes = (uint32_t)x->matrix->element->size;
+    uint32_t apart = columns + 16 / bytes;
+    bool meet = !x->by_column && columns * bytes % 32 == 0;
+    return meet && !(l->profile->features & PROFILE_HAS_LOCKSTEP) &&
+                   staging_has_room(l, x->matrix->element->id, x->scope, x->lanes * apart)
+               ? apart
+               : columns;
+}
 
 static bool open_conversion(Lower *l, SpvInst *i, const SpvType *matrix, const SpvType *array,
                             Conversion *x)
 {
     bool b = matrix->use == SpvCooperativeMatrixUseMatrixBKHR;
-    LowerPart p = lower_part(l, matrix);
-    *x = (Conversion){ matrix,
-                       array,
-                       p,
-                       lower_is_part(l, matrix) ? SpvScopeWorkgroup : matrix->scope,
-                       b ? p.columns : p.rows,
-                       b ? p.rows : p.columns,
-                       b };
+    bool own = lower_is_own_part(l, matrix, b);
+    LowerPart p = own ? (LowerPart){ matrix->rows, matrix->cols, 1, 1 } : lower_part(l, matrix);
+    *x =
+        (Conversion){ .matrix = matrix,
+                      .array = array,
+                      .whole = p,
+                      .scope = !own && lower_is_part(l, matrix) ? SpvScopeWorkgroup : matrix->scope,
+                      .lanes = b ? p.columns : p.rows,
+                      .length = b ? p.rows : p.columns,
+                      .by_column = b };
+    x->stride = stride_of(l, x);
     if (x->lanes > place_lanes(l, x->scope))
         return lower_refuse(l, i,
                             "the matrix is made of the arrays of %u invocations, of which the"
@@ -156,18 +182,20 @@ static bool open_conversion(Lower *l, SpvInst *i, const SpvType *matrix, const S
 
 static SpvId place_of(Lower *l, SpvInst *at, const Conversion *x, SpvId lane, uint32_t k)
 {
-    uint32_t cols = x->whole.columns;
-    return x->by_column
-               ? build_add(l, at, lane, build_const(l, k * cols))
-               : build_add(l, at, build_mul(l, at, lane, build_const(l, cols)), build_const(l, k));
+    SpvId stride = build_const(l, x->stride);
+    return x->by_column ? build_add(l, at, lane, build_const(l, k * x->stride))
+                        : build_add(l, at, build_mul(l, at, lane, stride), build_const(l, k));
 }
 
 /* Where the matrix, or the subgroup's part of it, is among the arrays. */
 static LowerLines lines_of(Lower *l, SpvInst *at, const Conversion *x)
 {
-    SpvId row = build_mul(l, at, part_row(l, at, x->matrix), build_const(l, x->whole.columns));
-    SpvId first = build_add(l, at, row, part_column(l, at, x->matrix));
-    return (LowerLines){ x->scope, first, false, x->whole.columns };
+    SpvId first = build_const(l, 0);
+    if (x->scope == SpvScopeWorkgroup) {
+        SpvId row = part_row(l, at, x->matrix), stride = build_const(l, x->stride);
+        first = build_add(l, at, build_mul(l, at, row, stride), part_column(l, at, x->matrix));
+    }
+    return (LowerLines){ x->scope, first, false, x->stride };
 }
 
 static void construct(Lower *l, SpvInst *i)
@@ -181,7 +209,7 @@ static void construct(Lower *l, SpvInst *i)
     SpvInst *at = x.lanes < place_lanes(l, x.scope)
                       ? build_if(l, i, build_less(l, i, lane, build_const(l, x.lanes)))
                       : i;
-    staging_of(l, x.matrix->element->id, x.scope, x.lanes * x.length);
+    staging_of(l, x.matrix->element->id, x.scope, x.whole.rows * x.stride);
     for (uint32_t k = 0; k < x.length; k++)
         staging_store(l, at, x.scope, place_of(l, at, &x, lane, k), parts.x[k]);
     place_barrier(l, i, x.scope);
@@ -197,7 +225,7 @@ static void put_matrix(Lower *l, SpvInst *i, const Conversion *x, SpvId matrix)
     SpvId first = part_is_first(l, i, x->matrix);
     SpvInst *at = first ? build_if(l, i, first) : i;
     LowerLines lines = lines_of(l, at, x);
-    staging_of(l, x->matrix->element->id, x->scope, x->lanes * x->length);
+    staging_of(l, x->matrix->element->id, x->scope, x->whole.rows * x->stride);
     staging_put_lines(l, at, matrix, &lines);
     place_barrier(l, i, x->scope);
 }

@@ -7,6 +7,7 @@
  */
 #include "lower/lower.h"
 #include "nvptx/fuse.h"
+#include "pass/edit.h"
 
 #include <stdlib.h>
 
@@ -111,6 +112,21 @@ static bool lower_matrices(Compilation *c, SpvModule *m, uint32_t subgroup_size)
     return lower_module(m, &o, c->sink);
 }
 
+/* Arrays of rows are the numbers in them where lower_rows looks for those of other matrices. */
+static bool open_arrays(Compilation *c, SpvModule *m, uint32_t subgroup_size)
+{
+    PassOptions o = c->passes;
+    if (!c->passes.optimise ||
+        !edit_find_capability(m, SpvCapabilityCooperativeMatrixConversionQCOM))
+        return true;
+    o.subgroup_size = subgroup_size;
+    o.fuse_steps = 1;
+    o.forward = false;
+    o.ahead = NULL;
+    c->passes.n_spec = 0; /* they are in it, then */
+    return pass_pipeline(m, &o, &c->entry, c->sink);
+}
+
 static bool prepare(Compilation *c, SpvModule *m)
 {
     if (!spv_entry_point(m, c->passes.entry, &c->entry, c->sink))
@@ -127,7 +143,8 @@ static bool prepare(Compilation *c, SpvModule *m)
     c->passes.subgroup_size = MIN(size, NVPTX_WARP);
     m->name = c->source->name;
     give_local_size(c, m);
-    if (!lower_matrices(c, m, size) || !pass_pipeline(m, &c->passes, &c->entry, c->sink))
+    if (!open_arrays(c, m, size) || !lower_matrices(c, m, size) ||
+        !pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     const uint32_t *given = c->entry.local_size;
     bool open = !given[0] && !given[1] && !given[2];
