@@ -490,8 +490,8 @@ typedef struct HeddleLowerOptions {
 
 /* Rewrites the module for a target that lacks something the module asks for: cooperative matrices
  * and their extensions are expressed in the SPIR-V that the target knows. Of the entry points only
- * the chosen one is left, specialised. Errors: ARGUMENT, MEMORY, SOURCE (of the module or the
- * profile). */
+ * the chosen one is left, specialised. Its kernels run in subgroups of the size that it was lowered
+ * for. Errors: ARGUMENT, MEMORY, SOURCE (of the module or the profile). */
 HEDDLE_API HeddleResult heddle_module_lower(const HeddleModule *module,
                                             const HeddleLowerOptions *options, HeddleModule **out,
                                             HeddleLog *log);

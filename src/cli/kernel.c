@@ -346,7 +346,7 @@ HeddleResult open_kernel(const CliOptions *o, HeddleDevice *d, const HeddleModul
                               .entry = o->entry,
                               .specs = specs,
                               .n_specs = specs ? o->specs.len : 0,
-                              .subgroup_size = o->subgroup_size,
+                              .subgroup_size = o->profile ? 0 : o->subgroup_size,
                               .robust = o->robust,
                               .no_robust = o->no_robust,
                               .debug = o->debug || purpose.debug,

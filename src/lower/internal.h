@@ -397,8 +397,7 @@ void lower_workgroup_close(Lower *l);
 /* OpBitCastArrayQCOM, OpExtractSubArrayQCOM, OpComposite{Construct,Extract}CoopMatQCOM: matrices
  * go through workgroup memory by KHR's loads and stores. */
 void lower_qcom(Lower *l);
-/* A subgroup's part of a matrix is what its own invocations' arrays hold, who follow one another by
- * their index. */
+/* A subgroup's part of a matrix is what its own invocations' arrays hold. */
 bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column);
 /* Before it: matrices of arrays that are functions of others' rows are made of those, where it is
  * known who holds what. */

@@ -295,6 +295,8 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     if (!l.failed)
         lower_workgroup(&l);
     lower_decide_fates(&l);
+    if (l.report)
+        l.report->subgroup_size = l.width <= l.profile->max_subgroup_size ? l.width : 0;
     bool good = run_passes(&l);
     return good || !l.crowded ? good : lower_without_parts(&before, l.undealt, o);
 }

@@ -60,6 +60,8 @@ enum {
     PROFILE_HAS_LOCKSTEP = 8192,  /* invocations of a subgroup need no barriers among each other */
     PROFILE_HAS_STORAGE8 = 16384, /* in buffers, numbers of 8 and of 16 bits */
     PROFILE_HAS_STORAGE16 = 32768,
+    /* subgroups of a workgroup of one dimension follow one another by their invocations' index */
+    PROFILE_HAS_ORDER = 65536,
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,
@@ -124,6 +126,7 @@ typedef struct LowerRow {
 typedef struct LowerReport {
     Arena *arena;
     VEC(LowerRow) rows;
+    uint32_t subgroup_size; /* that what came of it runs in; 0: any */
 } LowerReport;
 
 typedef struct LowerOptions {

@@ -36,6 +36,7 @@ static const Word features[] = {
     { "cooperative_matrix_conversion", PROFILE_HAS_QCOM },
     { "multiple_wait_queues", PROFILE_HAS_WAIT_QUEUES }, { "unaligned", PROFILE_HAS_UNALIGNED },
     { "subgroup_shuffle", PROFILE_HAS_SHUFFLES }, { "lockstep", PROFILE_HAS_LOCKSTEP },
+    { "in_order", PROFILE_HAS_ORDER },
     { "storage8", PROFILE_HAS_STORAGE8 }, { "storage16", PROFILE_HAS_STORAGE16 },
 };
 /* clang-format on */

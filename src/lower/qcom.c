@@ -137,7 +137,9 @@ typedef struct Conversion {
 bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column)
 {
     LowerPart p = lower_part(l, matrix);
-    return lower_is_part(l, matrix) && l->profile->ownership == PROFILE_TILES &&
+    bool in_order =
+        l->profile->features & PROFILE_HAS_ORDER && l->entry.local_size[0] == l->invocations;
+    return lower_is_part(l, matrix) && in_order &&
            (by_column ? p.column_parts : p.row_parts) == l->subgroups &&
            (by_column ? p.row_parts : p.column_parts) == 1 &&
            (by_column ? matrix->cols : matrix->rows) == l->lanes;

@@ -280,8 +280,14 @@ static void repair_selection(LLVMBuilderRef b, LV i)
     LLVMInstructionEraseFromParent(i);
 }
 
-/* CUDA 13.0's, not optimising, keeps a constant in the other half of a value's register and widens
- * the value to the two of them. Built of two halves, it is widened by zero. */
+/* CUDA 13.0's compiler keeps two values of 16 bits in a register, and takes all of it for the lower
+ * one where that is widened. Built of two halves, it is widened by zero; what is loaded is alone. */
+static bool needs_widening(LV i)
+{
+    LV x = LLVMGetInstructionOpcode(i) == LLVMZExt ? LLVMGetOperand(i, 0) : NULL;
+    return x && is_of_16_bits(LLVMTypeOf(x)) && !LLVMIsALoadInst(x);
+}
+
 static void repair_widening(LLVMBuilderRef b, LV i)
 {
     static const IrAsm code = { "{ .reg .b16 z; mov.b16 z, 0; mov.b32 $0, {$1, z}; }", "=r,h",
@@ -327,8 +333,7 @@ static void repair(Making *m)
                 LLVMOpcode op = LLVMGetInstructionOpcode(i);
                 if (calls(i, NVPTX_VOTE))
                     repair_vote(i);
-                else if (op == LLVMZExt && !m->request->optimise &&
-                         is_of_16_bits(LLVMTypeOf(LLVMGetOperand(i, 0))))
+                else if (needs_widening(i))
                     repair_widening(b, i);
                 else if (op == LLVMSelect && private && is_of_16_bits(LLVMTypeOf(i)))
                     repair_selection(b, i);

@@ -102,6 +102,7 @@ struct HeddleModule { /* immutable once made: shared by threads */
     HeddleLoopInfo *loops; /* what heddle_module_pipeline did */
     uint32_t n_lowerings;
     HeddleLowering *lowerings; /* what heddle_module_lower did */
+    uint32_t lowered_for;      /* subgroups of so many invocations; 0: of any */
     MlirResult mlir;           /* what the front end said, of an MLIR module */
 };
 

@@ -16,8 +16,11 @@ typedef struct Lowering {
     DiagSink *sink;
 } Lowering;
 
-static void copy_rows(HeddleModule *m, const LowerReport *r)
+static void copy_report(HeddleModule *m, const LowerReport *r)
 {
+    m->lowered_for = r->subgroup_size;
+    for (uint32_t k = 0; k < m->n_entries; k++)
+        m->entries[k]->subgroup_size = r->subgroup_size;
     m->n_lowerings = r->rows.len;
     m->lowerings = NEW_ARRAY(&m->arena, HeddleLowering, m->n_lowerings + 1);
     for (uint32_t k = 0; k < m->n_lowerings; k++) {
@@ -52,7 +55,7 @@ static HeddleResult transform(void *user)
     HeddleModuleOptions module = { .language = HEDDLE_LANGUAGE_SPIRV };
     HeddleResult r = heddle_module_new(words, size, p->from->spv->name, &module, p->out, p->log);
     if (!r)
-        copy_rows(*p->out, &report);
+        copy_report(*p->out, &report);
     return r;
 }
 

@@ -392,6 +392,8 @@ void heddle_module_matrix_loads(const HeddleModule *module, uint32_t *before, ui
 
 uint32_t module_subgroup_size(const HeddleModule *m, const char *entry)
 {
+    if (m->lowered_for)
+        return m->lowered_for;
     for (uint32_t i = 0; i < m->mlir.kernels.len; i++) {
         if (!entry || !strcmp(entry, m->mlir.kernels.data[i].name))
             return m->mlir.kernels.data[i].subgroup_size;

@@ -243,8 +243,11 @@ static void make_profile(VkfFacts *f, Arena *a)
      * workgroup, which subgroups that go another way do not reach. */
     if (f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE)
         to->features |= PROFILE_HAS_LOCKSTEP;
-    /* heddle's own driver */
-    to->ownership = strcmp(f->driver.driverName, "heddle") ? PROFILE_OPAQUE : PROFILE_LINEAR;
+    bool own = !strcmp(f->driver.driverName, "heddle");
+    to->ownership = own ? PROFILE_LINEAR : PROFILE_OPAQUE;
+    if (own || f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE ||
+        f->driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+        to->features |= PROFILE_HAS_ORDER;
 }
 
 void vkf_describe(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *out, Arena *a)

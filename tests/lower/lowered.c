@@ -29,14 +29,6 @@ static char *read_profile(size_t *size)
     return text;
 }
 
-/* The target's largest subgroups, which kernels that want larger ones have to do with. */
-static uint32_t largest(const char *profile)
-{
-    static const char member[] = "\"max_subgroup_size\":";
-    const char *at = strstr(profile, member);
-    return at ? (uint32_t)strtoul(at + sizeof member - 1, NULL, 10) : 0;
-}
-
 /* False where it is the first time. */
 static bool seen_before(uint64_t hash)
 {
@@ -97,9 +89,8 @@ HeddleResult __wrap_heddle_kernel_new(HeddleDevice *device, const HeddleModule *
     if (!l.subgroup_size)
         l.subgroup_size = 32;
     HeddleResult r = heddle_module_lower(module, &l, &lowered, log);
-    if (profile && l.subgroup_size > largest(profile))
-        o.subgroup_size = largest(profile);
     free(profile);
+    o.subgroup_size = 0; /* the one that it is lowered for */
     *out = NULL;
     if (!r && !is_valid(lowered))
         r = HEDDLE_ERROR_SOURCE;
