@@ -280,8 +280,9 @@ static void repair_selection(LLVMBuilderRef b, LV i)
     LLVMInstructionEraseFromParent(i);
 }
 
-/* CUDA 13.0's compiler keeps two values of 16 bits in a register, and takes all of it for the lower
- * one where that is widened. Built of two halves, it is widened by zero; what is loaded is alone. */
+/* CUDA 13.0's compiler keeps two values of 16 bits in a register, and takes all of it for the
+ * lower one where that is widened. Built of two halves, it is widened by zero; what is loaded is
+ * alone. */
 static bool needs_widening(LV i)
 {
     LV x = LLVMGetInstructionOpcode(i) == LLVMZExt ? LLVMGetOperand(i, 0) : NULL;
