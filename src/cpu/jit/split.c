@@ -34,6 +34,20 @@ static uint32_t vectors(const Splitter *s, LLVMTypeRef type)
     return n < 1 ? 1 : n > TOTAL_LIMIT ? TOTAL_LIMIT : (uint32_t)n;
 }
 
+/* Lanes of a gather or a scatter, each of which is an access where vectors are short. */
+static uint32_t lanes_apart(const Splitter *s, LLVMValueRef i)
+{
+    enum { WIDEST = 64 }; /* bytes: AVX-512, which has instructions for both */
+    static const char *const names[] = { "llvm.masked.gather", "llvm.masked.scatter" };
+    if (s->vector_bytes >= WIDEST || !LLVMIsAIntrinsicInst(i))
+        return 1;
+    for (uint32_t k = 0; k < COUNT_OF(names); k++)
+        if (LLVMGetIntrinsicID(LLVMGetCalledValue(i)) ==
+            LLVMLookupIntrinsicID(names[k], strlen(names[k])))
+            return LLVMGetVectorSize(LLVMTypeOf(k ? LLVMGetOperand(i, 0) : i));
+    return 1;
+}
+
 /* The first instruction that belongs in the next piece; NULL if the block is short enough. */
 static LLVMValueRef find_cut(const Splitter *s, LLVMBasicBlockRef block)
 {
@@ -51,7 +65,7 @@ static LLVMValueRef find_cut(const Splitter *s, LLVMBasicBlockRef block)
         uint32_t n = vectors(s, op == LLVMStore ? LLVMTypeOf(LLVMGetOperand(i, 0)) : LLVMTypeOf(i));
         total += n;
         if (op == LLVMStore || op == LLVMLoad || op == LLVMCall)
-            memory += n;
+            memory += MAX(n, lanes_apart(s, i));
     }
     return NULL;
 }
