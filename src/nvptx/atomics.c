@@ -150,7 +150,7 @@ static void atomic(Emit *e, const SpvInst *i)
     a.scope = threads_scope(e, scope);
     operands(i->op, &value, &comparator);
     if (order & (both | SpvMemorySemanticsReleaseMask))
-        threads_fence(e, scope);
+        threads_fence(e, scope, order);
     LV results[4];
     for (uint32_t k = 0; k < n; k++) {
         a.value = value ? emit_leaf(e, spv_operand(i, value), k) : implied_value(i->op, a.type);
@@ -160,7 +160,7 @@ static void atomic(Emit *e, const SpvInst *i)
             results[k] = LLVMBuildICmp(e->b, LLVMIntNE, results[k], LLVMConstNull(a.type), "");
     }
     if (order & (both | SpvMemorySemanticsAcquireMask))
-        threads_fence(e, scope);
+        threads_fence(e, scope, order);
     if (i->id)
         emit_set(e, i, results, n);
 }

@@ -112,12 +112,25 @@ static bool lower_matrices(Compilation *c, SpvModule *m, uint32_t subgroup_size)
     return lower_module(m, &o, c->sink);
 }
 
+/* What tensor cores do not multiply becomes loops, which must not be so many. */
+static bool multiplies_by_loops(SpvModule *m)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpTypeCooperativeMatrixKHR) {
+            const SpvType *t = spv_type(m, i->id);
+            if (t->use == SpvCooperativeMatrixUseMatrixAKHR && t->element->bits > 16)
+                return true;
+        }
+    return false;
+}
+
 /* Arrays of rows are the numbers in them where lower_rows looks for those of other matrices. */
 static bool open_arrays(Compilation *c, SpvModule *m, uint32_t subgroup_size)
 {
     PassOptions o = c->passes;
     if (!c->passes.optimise ||
-        !edit_find_capability(m, SpvCapabilityCooperativeMatrixConversionQCOM))
+        !edit_find_capability(m, SpvCapabilityCooperativeMatrixConversionQCOM) ||
+        multiplies_by_loops(m))
         return true;
     o.subgroup_size = subgroup_size;
     o.fuse_steps = 1;

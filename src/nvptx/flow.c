@@ -213,10 +213,13 @@ unsigned threads_scope(Emit *e, uint32_t scope)
     return LLVMGetSyncScopeID(e->cx, name, strlen(name));
 }
 
-void threads_fence(Emit *e, uint32_t scope)
+void threads_fence(Emit *e, uint32_t scope, uint32_t semantics)
 {
+    bool in_sequence = semantics & SpvMemorySemanticsSequentiallyConsistentMask;
     if (scope != SpvScopeInvocation)
-        LLVMBuildFenceSyncScope(e->b, LLVMAtomicOrderingSequentiallyConsistent,
+        LLVMBuildFenceSyncScope(e->b,
+                                in_sequence ? LLVMAtomicOrderingSequentiallyConsistent
+                                            : LLVMAtomicOrderingAcquireRelease,
                                 threads_scope(e, scope), "");
 }
 
@@ -229,9 +232,12 @@ void threads_barrier(Emit *e)
 static void control_barrier(Emit *e, const SpvInst *i)
 {
     uint32_t execution = constant(e, spv_operand(i, 0)), memory = constant(e, spv_operand(i, 1));
-    /* a block's barrier orders the block's accesses, too */
-    if (constant(e, spv_operand(i, 2)) && (memory != SpvScopeWorkgroup || execution != memory))
-        threads_fence(e, memory);
+    uint32_t semantics = constant(e, spv_operand(i, 2));
+    /* a block's or a warp's barrier orders the accesses of those who meet there, too */
+    bool orders =
+        execution == memory && (memory == SpvScopeWorkgroup || memory == SpvScopeSubgroup);
+    if (semantics && !orders)
+        threads_fence(e, memory, semantics);
     if (execution == SpvScopeWorkgroup)
         threads_barrier(e);
     if (execution == SpvScopeSubgroup) {
@@ -242,7 +248,7 @@ static void control_barrier(Emit *e, const SpvInst *i)
 
 static void memory_barrier(Emit *e, const SpvInst *i)
 {
-    threads_fence(e, constant(e, spv_operand(i, 0)));
+    threads_fence(e, constant(e, spv_operand(i, 0)), constant(e, spv_operand(i, 1)));
 }
 
 static void read_clock(Emit *e, const SpvInst *i)
@@ -258,7 +264,10 @@ static void read_clock(Emit *e, const SpvInst *i)
 }
 
 /* SPV_EXT_split_barrier: those who arrive go on; all are waited for where they wait. */
-static void arrive(Emit *e, const SpvInst *i) { threads_fence(e, constant(e, spv_operand(i, 1))); }
+static void arrive(Emit *e, const SpvInst *i)
+{
+    threads_fence(e, constant(e, spv_operand(i, 1)), constant(e, spv_operand(i, 2)));
+}
 
 const EmitRule threads_rules_flow[] = {
     { SpvOpControlBarrier, 0, control_barrier },

@@ -68,7 +68,7 @@ void threads_blocks(Emit *e);
 /* Whether all of the subgroup's invocations that there are run the current block together. */
 bool threads_together(const Emit *e);
 unsigned threads_scope(Emit *e, uint32_t scope); /* LLVM's number of a SpvScope */
-void threads_fence(Emit *e, uint32_t scope);
+void threads_fence(Emit *e, uint32_t scope, uint32_t semantics);
 void threads_barrier(Emit *e);
 
 extern const EmitRule threads_rules_flow[], threads_rules_subgroup[], threads_rules_atomic[],
