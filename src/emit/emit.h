@@ -156,8 +156,10 @@ struct Emit {
     uint32_t W;             /* subgroup size */
     uint32_t local_size[3]; /* 0 0 0 where the dispatch decides */
     bool robust;            /* robustBufferAccess2: reads outside give 0, writes are dropped */
-    bool fma;               /* the machine fuses multiplication and addition */
-    bool lines;             /* with debug locations (debug.c) */
+    const SpvId *staging;   /* n_staging workgroup variables that nothing is accessed outside of */
+    uint32_t n_staging;
+    bool fma;   /* the machine fuses multiplication and addition */
+    bool lines; /* with debug locations (debug.c) */
     LLVMContextRef cx;
     LLVMModuleRef ll;
 

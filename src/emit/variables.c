@@ -223,11 +223,20 @@ static void buffer_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
         variable_use_descriptor(e, b, p, descriptors);
 }
 
+static bool is_staging(const Emit *e, SpvId id)
+{
+    uint32_t k = 0;
+    while (k < e->n_staging && e->staging[k] != id)
+        k++;
+    return k < e->n_staging;
+}
+
 static void shared_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
     LV shared = e->target->given(e, e->entry_b, EMIT_GIVEN_SHARED);
     p->base = ir_at(e->entry_b, shared, ir_int(e->i64, e->variables->shared[variable->id] - 1));
-    p->limit = ir_int(e->i64, emit_layout_size(e, &p->at));
+    if (!is_staging(e, variable->id))
+        p->limit = ir_int(e->i64, emit_layout_size(e, &p->at));
     if (spv_n_operands(variable) > 1 && !e->caller) /* an initialiser, which can only be null */
         e->target->zero_shared(e, p->base, emit_layout_size(e, &p->at));
 }

@@ -266,7 +266,7 @@ static bool lower_without_parts(Lower *l, SpvModule *undealt, const LowerOptions
 {
     spv_move(l->m, undealt);
     if (l->report)
-        l->report->rows.len = 0;
+        l->report->rows.len = l->report->staging.len = 0;
     if (!spv_entry_point(l->m, o->entry, &l->entry, l->sink))
         return false;
     lower_decide_fates(l);

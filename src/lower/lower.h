@@ -127,6 +127,8 @@ typedef struct LowerReport {
     Arena *arena;
     VEC(LowerRow) rows;
     uint32_t subgroup_size; /* that what came of it runs in; 0: any */
+    /* workgroup variables that were added, which nothing is accessed outside of */
+    VEC(SpvId) staging;
 } LowerReport;
 
 typedef struct LowerOptions {

@@ -148,6 +148,8 @@ void staging_settle(Lower *l)
         uint32_t length = MAX(s->count, 1);
         s->row->words[s->row->first_operand] = length;
         s->all->words[s->all->first_operand + 1] = build_const(l, length * s->rows);
+        if (l->report)
+            vec_push(l->report->arena, &l->report->staging, s->variable);
     }
     spv_forget_types(l->m);
 }

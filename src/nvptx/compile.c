@@ -18,6 +18,7 @@ typedef struct Compilation {
     const NvptxOptions *options;
     PassOptions passes;
     SpvEntryPoint entry;
+    LowerReport lowered;
     const char *isa;
     DiagSink *sink;
     Emit *emit;
@@ -107,7 +108,9 @@ static bool lower_matrices(Compilation *c, SpvModule *m, uint32_t subgroup_size)
                        .entry = c->passes.entry,
                        .spec = c->passes.spec,
                        .n_spec = c->passes.n_spec,
-                       .subgroup_size = subgroup_size };
+                       .subgroup_size = subgroup_size,
+                       .report = &c->lowered };
+    c->lowered = (LowerReport){ .arena = &c->arena };
     c->passes.n_spec = 0; /* they are in it, then */
     return lower_module(m, &o, c->sink);
 }
@@ -183,6 +186,8 @@ static bool open_module(Compilation *c)
     threads_of(e)->capability = (uint32_t)strtoul(c->isa + strlen("sm_"), NULL, 10);
     threads_of(e)->exact = c->options->exact;
     e->robust = c->options->robust;
+    e->staging = c->lowered.staging.data;
+    e->n_staging = c->lowered.staging.len;
     e->fma = true;
     e->lines = c->options->debug;
     e->sink = c->sink;
