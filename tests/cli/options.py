@@ -192,7 +192,7 @@ TESTS = [
      printed("still running after 5[0-9]{3} instructions", 1)),
     ("--watchdog", "run endless.comp --groups 1 --watchdog 0.1 --bind 0=zeros:u32[32]",
      printed("still running after 0.1 s", 1)),
-    ("--remarks", "compile gather.comp --remarks", printed(r"scatter of 32 lanes: stride 20 bytes \[gather\]")),
+    ("--remarks", "compile gather.comp --isa x86-64-v4 --remarks", printed(r"scatter of 32 lanes: stride 20 bytes \[gather\]")),
     ("--html", "profile k.comp %s --seconds 0.01 --html p.html" % RUN,
      wrote("p.html", lambda b: b"<html" in b and b"SCALE + add" in b)),
     ("--pipeline", "compile %s -D HINT --pipeline --stats --emit asm" % WQ, printed("loop")),
