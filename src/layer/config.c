@@ -33,7 +33,8 @@ const HlExtension hl_extensions[HL_N_EXTENSIONS] = {
           SpvCapabilityCooperativeMatrixConversionsNV,
           SpvCapabilityCooperativeMatrixPerElementOperationsNV,
           SpvCapabilityCooperativeMatrixTensorAddressingNV,
-          SpvCapabilityCooperativeMatrixBlockLoadsNV, SpvCapabilityTensorAddressingNV } },
+          SpvCapabilityCooperativeMatrixBlockLoadsNV, SpvCapabilityTensorAddressingNV },
+        HL_REPLACES },
     [HL_DECODE_VECTOR] = {
         "VK_NV_cooperative_matrix_decode_vector",
         VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_SPEC_VERSION,
@@ -49,6 +50,18 @@ const HlExtension hl_extensions[HL_N_EXTENSIONS] = {
         FEATURES_OF(SHADER_MULTIPLE_WAIT_QUEUES, QCOM),
         PROPERTIES_OF(SHADER_MULTIPLE_WAIT_QUEUES, QCOM), 1, PROFILE_HAS_WAIT_QUEUES,
         { SpvCapabilityMultipleWaitQueuesQCOM } },
+    [HL_BFLOAT16] = {
+        "VK_KHR_shader_bfloat16", VK_KHR_SHADER_BFLOAT16_SPEC_VERSION,
+        FEATURES_OF(SHADER_BFLOAT16, KHR), NO_PROPERTIES, 3,
+        PROFILE_HAS_BFLOAT16 | PROFILE_HAS_BFLOAT16_DOT,
+        { SpvCapabilityBFloat16TypeKHR, SpvCapabilityBFloat16DotProductKHR,
+          SpvCapabilityBFloat16CooperativeMatrixKHR },
+        HL_COMPLETES },
+    [HL_FLOAT8] = {
+        "VK_EXT_shader_float8", VK_EXT_SHADER_FLOAT8_SPEC_VERSION,
+        FEATURES_OF(SHADER_FLOAT8, EXT), NO_PROPERTIES, 2, PROFILE_HAS_FLOAT8,
+        { SpvCapabilityFloat8EXT, SpvCapabilityFloat8CooperativeMatrixEXT },
+        HL_COMPLETES },
 };
 /* clang-format on */
 

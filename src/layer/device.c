@@ -13,6 +13,11 @@ HlDevice *hl_device(VkDevice device) { return hl_table_find(&devices, device); }
 
 /* ---- features that lowered modules need ------------------------------------------------------ */
 
+static bool is_stripped(const HlPhysical *p, uint32_t k)
+{
+    return k != HL_NONE && (p->ours & ~p->shared) >> k & 1;
+}
+
 typedef struct Wanted {
     size_t fact;              /* a VkBool32 of VkfFeatures */
     VkStructureType own, all; /* structures that have it; all: of a version of Vulkan */
@@ -24,6 +29,10 @@ typedef struct Wanted {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_##version##_FEATURES,                             \
       offsetof(VkPhysicalDevice##T##Features, field),                                              \
       offsetof(VkPhysicalDeviceVulkan1##version##Features, field) }
+#define WANT_OF(member, T, owner, sType, field)                                                    \
+    { offsetof(VkfFeatures, member.field),                                                         \
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##sType##_FEATURES_##owner, VK_STRUCTURE_TYPE_MAX_ENUM,    \
+      offsetof(VkPhysicalDevice##T##Features##owner, field), 0 }
 /* clang-format off */
 static const Wanted wanted[] = {
     WANT(small, ShaderFloat16Int8, SHADER_FLOAT16_INT8, 2, shaderFloat16),
@@ -33,6 +42,9 @@ static const Wanted wanted[] = {
     WANT(memory_model, VulkanMemoryModel, VULKAN_MEMORY_MODEL, 2, vulkanMemoryModel),
     WANT(sizes, SubgroupSizeControl, SUBGROUP_SIZE_CONTROL, 3, subgroupSizeControl),
     WANT(sizes, SubgroupSizeControl, SUBGROUP_SIZE_CONTROL, 3, computeFullSubgroups),
+    WANT_OF(matrices, CooperativeMatrix, KHR, COOPERATIVE_MATRIX, cooperativeMatrix),
+    WANT_OF(matrices2, CooperativeMatrix2, NV, COOPERATIVE_MATRIX_2,
+            cooperativeMatrixFlexibleDimensions),
 };
 /* clang-format on */
 
@@ -55,7 +67,7 @@ static void want(const HlPhysical *p, const Wanted *w, VkDeviceCreateInfo *info,
     VkBool32 has;
     const VkfStructure *own = vkf_structure(w->own);
     memcpy(&has, (const char *)&p->facts.features + w->fact, sizeof has);
-    if (!has)
+    if (!has || is_stripped(p, hl_extension(own->extension)))
         return;
     char *to = find(c, w->all);
     size_t at = w->at_all;
@@ -86,10 +98,13 @@ static void want_core(const HlPhysical *p, VkDeviceCreateInfo *info, HlChain *c)
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static bool is_stripped(const HlPhysical *p, uint32_t k)
+/* What programs see of it and the device has not. */
+static void mask(const HlPhysical *p, uint32_t k, const HlChain *c)
 {
-    bool both = k == HL_KHR && p->native >> k & 1; /* the device's own matrices are used */
-    return k != HL_NONE && p->ours >> k & 1 && !both;
+    VkBaseOutStructure *s = find(c, hl_extensions[k].features);
+    VkBool32 *all = (VkBool32 *)(s + 1);
+    for (uint32_t f = 0; s && f < hl_extensions[k].n_features; f++)
+        all[f] = all[f] && p->has[k] >> f & 1;
 }
 
 void hl_change_device(const HlPhysical *p, uint32_t ours, VkDeviceCreateInfo *info, HlChain *c)
@@ -107,6 +122,9 @@ void hl_change_device(const HlPhysical *p, uint32_t ours, VkDeviceCreateInfo *in
         if (is_stripped(p, k))
             without[n++] = hl_extensions[k].features;
     hl_copy_chain(c, info->pNext, without, n);
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
+        if (p->shared >> k & 1)
+            mask(p, k, c);
     for (size_t k = 0; ours && k < COUNT_OF(wanted); k++)
         want(p, &wanted[k], info, names, c);
     if (ours)

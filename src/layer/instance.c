@@ -85,6 +85,9 @@ static void load_commands(HlInstance *i)
 #undef X
     i->facts.matrices = (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)i->get(
         h, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    i->facts.flexible =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)i->get(
+            h, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
 }
 
 /* The loader has something of its own in *out before the call. */

@@ -21,6 +21,10 @@
 
 /* ---- config.c: what it lists, and HEDDLE_* in the environment -------------------------------- */
 
+/* Of an extension that the device lists without some of its features, the layer does nothing, all,
+ * or what is missing; each capability of the last kind is for a feature. */
+typedef enum HlPart { HL_LEAVES, HL_REPLACES, HL_COMPLETES } HlPart;
+
 typedef struct HlExtension {
     const char *name;
     uint32_t version;
@@ -28,6 +32,7 @@ typedef struct HlExtension {
     uint32_t n_features;
     uint32_t profile;          /* PROFILE_HAS_* */
     uint16_t capabilities[10]; /* of modules that use it; then zeros */
+    HlPart part;
 } HlExtension;
 
 enum {
@@ -37,6 +42,8 @@ enum {
     HL_DECODE_VECTOR,
     HL_CONVERSION,
     HL_WAIT_QUEUES,
+    HL_BFLOAT16,
+    HL_FLOAT8,
     HL_N_EXTENSIONS,
     HL_NONE = HL_N_EXTENSIONS
 };
@@ -73,6 +80,11 @@ typedef struct HlTarget {
     uint64_t identity; /* of the profile and of this heddle */
 } HlTarget;
 
+typedef struct HlShapes {
+    VkCooperativeMatrixPropertiesKHR *all;
+    uint32_t n;
+} HlShapes;
+
 typedef struct HlPhysical {
     struct HlPhysical *next;
     VkPhysicalDevice handle;
@@ -81,10 +93,13 @@ typedef struct HlPhysical {
     _Atomic(const HlTarget *) target;
     atomic_bool asked;                        /* of who holds what */
     uint32_t native;                          /* bits of HL_*: the device lists it */
-    uint32_t ours;                            /* the layer does it */
-    VkCooperativeMatrixPropertiesKHR *shapes; /* all that are listed */
+    uint32_t ours;                            /* the layer does it, */
+    uint32_t shared;                          /* beside what the device has of it: */
+    uint32_t has[HL_N_EXTENSIONS];            /* these features, a bit each */
+    uint32_t listed;                          /* programs see it */
+    HlShapes khr, nv;                         /* what is listed */
     VkCooperativeMatrixFlexibleDimensionsPropertiesNV *flexible;
-    uint32_t n_shapes, n_flexible;
+    uint32_t n_flexible;
 } HlPhysical;
 
 #define HL_INSTANCE_COMMANDS(X)                                                                    \
@@ -93,8 +108,7 @@ typedef struct HlPhysical {
     X(GetPhysicalDeviceFeatures2KHR)                                                               \
     X(GetPhysicalDeviceProperties2KHR)                                                             \
     X(SubmitDebugUtilsMessageEXT)                                                                  \
-    X(GetPhysicalDeviceCooperativeMatrixPropertiesNV)                                              \
-    X(GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)
+    X(GetPhysicalDeviceCooperativeMatrixPropertiesNV)
 
 typedef struct HlInstance {
     VkInstance handle;

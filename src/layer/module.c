@@ -12,12 +12,15 @@
 /* Words before the first instruction; capabilities of SPIR-V's core have numbers below. */
 enum { HEADER = 5, CORE_CAPABILITIES = 4096 };
 
-static bool has_capability(uint32_t extensions, uint32_t capability)
+static bool has_capability(const HlDevice *d, uint32_t capability)
 {
-    for (uint32_t k = 0; k < HL_N_EXTENSIONS && capability >= CORE_CAPABILITIES; k++)
-        for (uint32_t c = 0; extensions >> k & 1 && hl_extensions[k].capabilities[c]; c++)
-            if (hl_extensions[k].capabilities[c] == capability)
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS && capability >= CORE_CAPABILITIES; k++) {
+        const HlExtension *e = &hl_extensions[k];
+        bool part = e->part == HL_COMPLETES && d->physical->shared >> k & 1;
+        for (uint32_t c = 0; d->ours >> k & 1 && e->capabilities[c]; c++)
+            if (e->capabilities[c] == capability && !(part && d->physical->has[k] >> c & 1))
                 return true;
+    }
     return false;
 }
 
@@ -29,11 +32,11 @@ static size_t behind(const uint32_t *words, size_t n, size_t at)
 }
 
 /* Capabilities come first: nothing else of a module that needs nothing is read. */
-static bool declares(uint32_t extensions, const uint32_t *words, size_t n)
+static bool declares(const HlDevice *d, const uint32_t *words, size_t n)
 {
     for (size_t at = HEADER; at + 1 < n && (words[at] & 0xffff) == SpvOpCapability;
          at = behind(words, n, at))
-        if (has_capability(extensions, words[at + 1]))
+        if (has_capability(d, words[at + 1]))
             return true;
     return false;
 }
@@ -64,7 +67,7 @@ bool hl_is_family(const HlDevice *d, const void *words, size_t size)
 {
     size_t n = size / sizeof(uint32_t);
     return n > HEADER && *(const uint32_t *)words == SpvMagicNumber &&
-           (declares(d->ours, words, n) || (d->ours >> HL_WAIT_QUEUES & 1 && has_hint(words, n)));
+           (declares(d, words, n) || (d->ours >> HL_WAIT_QUEUES & 1 && has_hint(words, n)));
 }
 
 HlKey hl_key(const void *words, size_t size)

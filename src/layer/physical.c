@@ -24,23 +24,59 @@ static uint32_t native_extensions(const HlInstance *i, VkPhysicalDevice p, Arena
     return found & ((1u << HL_NONE) - 1);
 }
 
-/* Drivers may list NV2 with a part of its features, of which the layer then does all; what decodes
- * for its loads goes with them. */
-static uint32_t ours(const HlConfig *config, uint32_t native, const VkfFacts *f)
+/* A bit each. */
+static uint32_t features_of(const VkfFacts *f, const HlExtension *e)
 {
-    const VkBool32 *has = &f->features.matrices2.cooperativeMatrixWorkgroupScope;
-    bool whole = true;
-    for (uint32_t k = 0; k < hl_extensions[HL_NV2].n_features; k++)
-        whole = whole && has[k];
-    uint32_t all = (~native & ((1u << HL_NONE) - 1)) | config->added | (whole ? 0 : 1u << HL_NV2);
-    if (all >> HL_NV2 & 1)
-        all |= 1u << HL_DECODE_VECTOR;
-    return all & ~config->hidden;
+    const VkfStructure *s = vkf_structure(e->features);
+    uint32_t found = 0;
+    for (uint32_t k = 0; s && k < e->n_features; k++) {
+        VkBool32 has;
+        size_t at = s->at + sizeof(VkBaseOutStructure) + k * sizeof has;
+        memcpy(&has, (const char *)&f->features + at, sizeof has);
+        found |= has ? 1u << k : 0;
+    }
+    return found;
 }
 
-static bool has_type(const VkfFacts *f, HeddleType t)
+/* The device's own matrices are used beside those that the layer adds. What decodes for loads of
+ * NV2's goes with it. */
+static void decide(HlPhysical *p, const HlConfig *config)
 {
-    const uint32_t features = f->profile.features;
+    uint32_t replaced = config->added & ~(1u << HL_KHR);
+    for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++) {
+        const HlExtension *e = &hl_extensions[k];
+        uint32_t bit = 1u << k, all = (1u << e->n_features) - 1;
+        bool native = p->native & bit;
+        p->has[k] = native ? features_of(&p->facts, e) : 0;
+        bool part = native && e->part != HL_LEAVES && p->has[k] != all;
+        if (!native || part || config->added & bit)
+            p->ours |= bit;
+        if (native && (k == HL_KHR || e->part == HL_COMPLETES) && !(replaced & bit))
+            p->shared |= bit;
+    }
+    if (p->ours >> HL_NV2 & 1)
+        p->ours |= 1u << HL_DECODE_VECTOR;
+    p->ours &= ~config->hidden;
+    p->shared &= p->ours;
+    p->listed = (p->native & ~config->hidden) | p->ours;
+}
+
+/* ---- shapes of matrices ---------------------------------------------------------------------- */
+
+/* That a type is of; HL_NONE: it is of Vulkan's own. */
+static uint32_t extension_of(HeddleType t)
+{
+    switch (t) {
+    case HEDDLE_BF16: return HL_BFLOAT16;
+    case HEDDLE_E4M3:
+    case HEDDLE_E5M2: return HL_FLOAT8;
+    default: return HL_NONE;
+    }
+}
+
+static bool has_type(const HlPhysical *p, HeddleType t)
+{
+    const uint32_t features = p->facts.profile.features, of = extension_of(t);
     switch (t) {
     case HEDDLE_F16: return features & PROFILE_HAS_FLOAT16;
     case HEDDLE_F64: return features & PROFILE_HAS_FLOAT64;
@@ -50,66 +86,115 @@ static bool has_type(const VkfFacts *f, HeddleType t)
     case HEDDLE_U16: return features & PROFILE_HAS_INT16;
     case HEDDLE_S64:
     case HEDDLE_U64: return features & PROFILE_HAS_INT64;
-    case HEDDLE_BF16: return features & PROFILE_HAS_BFLOAT16;
-    case HEDDLE_E4M3:
-    case HEDDLE_E5M2: return features & PROFILE_HAS_FLOAT8;
-    default: return true;
+    default: return of == HL_NONE || p->listed >> of & 1;
     }
 }
 
-static bool has_types(const VkfFacts *f, HeddleType a, HeddleType b, HeddleType c)
+/* Whether the layer lists a shape of heddle's: with an extension of its own, or because of a type
+ * of its own. */
+static bool adds(const HlPhysical *p, uint32_t extension, const HeddleType types[4])
 {
-    return has_type(f, a) && has_type(f, b) && has_type(f, c);
+    bool ours = p->ours >> extension & 1;
+    for (uint32_t k = 0; k < 4; k++) {
+        if (!has_type(p, types[k]))
+            return false;
+        ours |= p->ours >> extension_of(types[k]) & 1;
+    }
+    return ours;
+}
+
+/* Of the driver's: it has no type that is hidden. */
+static bool keeps(const HlPhysical *p, const VkComponentTypeKHR types[4])
+{
+    for (uint32_t k = 0; k < 4; k++) {
+        const VkfComponent *c = vkf_component(types[k]);
+        uint32_t of = c ? extension_of(c->heddle) : HL_NONE;
+        if (of != HL_NONE && !(p->listed >> of & 1))
+            return false;
+    }
+    return true;
+}
+
+#define TYPES_OF(s)      { (s).a, (s).b, (s).c, (s).result }
+#define COMPONENTS_OF(s) { (s).AType, (s).BType, (s).CType, (s).ResultType }
+
+static bool has_shape(const HlShapes *s, VkCooperativeMatrixPropertiesKHR shape)
+{
+    for (uint32_t k = 0; k < s->n; k++) {
+        shape.pNext = s->all[k].pNext;
+        if (!memcmp(&shape, &s->all[k], sizeof shape))
+            return true;
+    }
+    return false;
 }
 
 /* The device's own come first: programs take the first that fits, and these are fast. */
-static void list_shapes(const HlInstance *i, HlPhysical *p, Arena *a)
+static void list_shapes(const HlInstance *i, HlPhysical *p, uint32_t extension, HlShapes *to,
+                        Arena *a)
 {
     size_t most;
     uint32_t n = 0;
     const HeddleMatrixShape *all = device_shapes(&most);
     bool native = p->native >> HL_KHR & 1 && i->facts.matrices;
-    if (native && i->facts.matrices(p->handle, &n, NULL) < 0)
-        n = 0;
-    p->shapes = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + most);
+    if (!(p->listed >> extension & 1) || (native && i->facts.matrices(p->handle, &n, NULL) < 0))
+        return;
+    to->all = NEW_ARRAY(a, VkCooperativeMatrixPropertiesKHR, n + most);
     for (uint32_t k = 0; k < n; k++)
-        p->shapes[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-    if (n && i->facts.matrices(p->handle, &n, p->shapes) < 0)
-        n = 0;
-    p->n_shapes = n;
+        to->all[k].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+    if (n && i->facts.matrices(p->handle, &n, to->all) < 0)
+        return;
+    for (uint32_t k = 0; k < n; k++) {
+        const VkComponentTypeKHR types[] = COMPONENTS_OF(to->all[k]);
+        if (keeps(p, types))
+            to->all[to->n++] = to->all[k];
+    }
     for (size_t k = 0; k < most; k++) {
+        const HeddleType types[] = TYPES_OF(all[k]);
         VkCooperativeMatrixPropertiesKHR shape = vkf_khr(&all[k]);
-        bool listed = false;
-        for (uint32_t of = 0; of < n && !listed; of++) {
-            shape.pNext = p->shapes[of].pNext;
-            listed = !memcmp(&shape, &p->shapes[of], sizeof shape);
-        }
-        shape.pNext = NULL;
-        if (!listed && vkf_is_listed(&all[k], p->facts.profile.subgroup_size >= 64) &&
-            has_types(&p->facts, all[k].a, all[k].b, all[k].c))
-            p->shapes[p->n_shapes++] = shape;
+        if (vkf_is_listed(&all[k], p->facts.profile.subgroup_size >= 64) &&
+            adds(p, extension, types) && !has_shape(to, shape))
+            to->all[to->n++] = shape;
     }
 }
 
-static void list_flexible(HlPhysical *p, Arena *a)
+static void list_flexible(const HlInstance *i, HlPhysical *p, Arena *a)
 {
     size_t most;
+    uint32_t n = 0;
     const HeddleFlexibleShape *all = device_flexible_shapes(&most);
-    p->flexible = NEW_ARRAY(a, VkCooperativeMatrixFlexibleDimensionsPropertiesNV, most + 1);
-    for (size_t k = 0; k < most; k++)
+    bool native = p->native & ~p->ours & 1u << HL_NV2 && i->facts.flexible;
+    if (!(p->listed >> HL_NV2 & 1) || (native && i->facts.flexible(p->handle, &n, NULL) < 0))
+        return;
+    p->flexible = NEW_ARRAY(a, VkCooperativeMatrixFlexibleDimensionsPropertiesNV, n + most);
+    for (uint32_t k = 0; k < n; k++)
+        p->flexible[k].sType =
+            VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV;
+    if (n && i->facts.flexible(p->handle, &n, p->flexible) < 0)
+        return;
+    for (uint32_t k = 0; k < n; k++) {
+        const VkComponentTypeKHR types[] = COMPONENTS_OF(p->flexible[k]);
+        if (keeps(p, types))
+            p->flexible[p->n_flexible++] = p->flexible[k];
+    }
+    for (size_t k = 0; k < most; k++) {
+        const HeddleType types[] = TYPES_OF(all[k]);
         if (vkf_is_listed_flexible(&all[k]) &&
-            all[k].workgroup <= p->facts.profile.workgroup_invocations &&
-            has_types(&p->facts, all[k].a, all[k].b, all[k].c))
+            all[k].workgroup <= p->facts.profile.workgroup_invocations && adds(p, HL_NV2, types))
             p->flexible[p->n_flexible++] = vkf_flexible(&all[k]);
+    }
 }
+
+/* ---- the device ------------------------------------------------------------------------------ */
 
 void hl_make_target(HlPhysical *p, Arena *a)
 {
     HlTarget *t = NEW(a, HlTarget);
     t->profile = p->facts.profile;
     for (uint32_t k = 0; k < HL_N_EXTENSIONS; k++)
-        if (p->ours >> k & 1)
+        if ((p->ours & ~p->shared) >> k & 1)
             t->profile.features &= ~hl_extensions[k].profile;
+    if (p->ours >> HL_NV2 & 1)
+        t->profile.n_shapes = p->facts.n_listed; /* the others are flexible */
     const char *profile = profile_write(a, &t->profile);
     t->identity =
         hash_bytes(profile, strlen(profile), hash_bytes(HEDDLE_VERSION, strlen(HEDDLE_VERSION), 0));
@@ -135,10 +220,11 @@ static void describe(void *user)
     if (vkf_cache_path(&p->facts, i->config.cache, "profile.json", path, sizeof path))
         vkf_read_answers(&p->facts, path, a);
     p->native = native_extensions(i, p->handle, a);
-    p->ours = ours(&i->config, p->native, &p->facts);
+    decide(p, &i->config);
     hl_make_target(p, a);
-    list_shapes(i, p, a);
-    list_flexible(p, a);
+    list_shapes(i, p, HL_KHR, &p->khr, a);
+    list_shapes(i, p, HL_NV, &p->nv, a);
+    list_flexible(i, p, a);
     m->physical = p;
 }
 
@@ -363,20 +449,14 @@ VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceProperties2KHR(VkPhysicalDevice d
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-static HlPhysical *with(VkPhysicalDevice device, uint32_t extension)
-{
-    HlPhysical *p = hl_physical(hl_instance(device), device);
-    return p && p->ours >> extension & 1 ? p : NULL;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesKHR *out)
 {
-    const HlInstance *i = hl_instance(device);
-    const HlPhysical *p = with(device, HL_KHR);
+    HlInstance *i = hl_instance(device);
+    const HlPhysical *p = hl_physical(i, device);
     if (p)
-        return enumerate(count, out, p->shapes, p->n_shapes, sizeof *out, true);
-    if (i->facts.matrices && !(i->config.hidden >> HL_KHR & 1))
+        return enumerate(count, out, p->khr.all, p->khr.n, sizeof *out, true);
+    if (i->facts.matrices)
         return i->facts.matrices(device, count, out);
     return enumerate(count, out, NULL, 0, sizeof *out, true);
 }
@@ -391,13 +471,14 @@ static bool is_older(const VkCooperativeMatrixPropertiesKHR *s)
 VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
 {
-    const HlInstance *i = hl_instance(device);
-    const HlPhysical *p = with(device, HL_NV);
+    HlInstance *i = hl_instance(device);
+    const HlPhysical *p = hl_physical(i, device);
+    bool theirs = !p || p->native & ~p->ours & p->listed & 1u << HL_NV;
     uint32_t n = 0;
-    if (!p && i->GetPhysicalDeviceCooperativeMatrixPropertiesNV && !(i->config.hidden >> HL_NV & 1))
+    if (theirs && i->GetPhysicalDeviceCooperativeMatrixPropertiesNV)
         return i->GetPhysicalDeviceCooperativeMatrixPropertiesNV(device, count, out);
-    for (uint32_t k = 0; p && k < p->n_shapes; k++) {
-        const VkCooperativeMatrixPropertiesKHR *s = &p->shapes[k];
+    for (uint32_t k = 0; p && k < p->nv.n; k++) {
+        const VkCooperativeMatrixPropertiesKHR *s = &p->nv.all[k];
         if (!is_older(s))
             continue;
         if (out && n < *count) {
@@ -418,13 +499,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixFlexibleDime
     VkPhysicalDevice device, uint32_t *count,
     VkCooperativeMatrixFlexibleDimensionsPropertiesNV *out)
 {
-    const HlInstance *i = hl_instance(device);
-    const HlPhysical *p = with(device, HL_NV2);
+    HlInstance *i = hl_instance(device);
+    const HlPhysical *p = hl_physical(i, device);
     if (p)
         return enumerate(count, out, p->flexible, p->n_flexible, sizeof *out, true);
-    if (i->GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV &&
-        !(i->config.hidden >> HL_NV2 & 1))
-        return i->GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(device, count,
-                                                                                   out);
+    if (i->facts.flexible)
+        return i->facts.flexible(device, count, out);
     return enumerate(count, out, NULL, 0, sizeof *out, true);
 }

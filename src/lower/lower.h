@@ -62,6 +62,7 @@ enum {
     PROFILE_HAS_STORAGE16 = 32768,
     /* subgroups of a workgroup of one dimension follow one another by their invocations' index */
     PROFILE_HAS_ORDER = 65536,
+    PROFILE_HAS_BFLOAT16_DOT = 131072, /* dot products of bf16 */
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,

@@ -262,20 +262,22 @@ static void multiply_vectors(Lower *l, SpvInst *i)
     const SpvType *t = spv_type(l->m, i->type), *v = spv_type_of(l->m, spv_operand(i, 0));
     LowerNarrowing n = { .to = t };
     SpvId f32 = f32_type(l), sum = 0;
-    if (!lower_lacks_float(l, t))
+    bool lacks = lower_lacks_float(l, t);
+    if (t->format != SPV_BF16 || (!lacks && l->profile->features & PROFILE_HAS_BFLOAT16_DOT))
         return;
     for (uint32_t k = 0; k < v->count; k++) {
         SpvId x[2];
         for (uint32_t o = 0; o < 2; o++) {
             x[o] = BUILD(l, i, SpvOpCompositeExtract, t->id, spv_operand(i, o), k);
-            x[o] = widen(l, i, t, x[o]);
+            x[o] = lacks ? widen(l, i, t, x[o]) : BUILD(l, i, SpvOpFConvert, f32, x[o]);
         }
         SpvId product = BUILD(l, i, SpvOpFMul, f32, x[0], x[1]);
         sum = sum ? BUILD(l, i, SpvOpFAdd, f32, sum, product) : product;
     }
     lower_note(l, i, "sums in f32");
     lower_undecorate(l, i->id);
-    build_replace(l, i, narrow(l, i, &n, sum));
+    build_replace(l, i,
+                  lacks ? narrow(l, i, &n, sum) : BUILD(l, i, SpvOpFConvert, t->id, sum));
 }
 
 static void visit(Lower *l, SpvInst *i)
@@ -347,10 +349,11 @@ static void drop_casts(Lower *l, SpvInst *i)
 
 static bool has_any(Lower *l)
 {
+    bool dots = edit_find_capability(l->m, SpvCapabilityBFloat16DotProductKHR);
+    bool any = dots && !(l->profile->features & PROFILE_HAS_BFLOAT16_DOT);
     for (SpvInst *i = l->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpTypeFloat && lower_lacks_float(l, spv_type(l->m, i->id)))
-            return true;
-    return false;
+        any |= i->op == SpvOpTypeFloat && lower_lacks_float(l, spv_type(l->m, i->id));
+    return any;
 }
 
 void small_floats(Lower *l)

@@ -65,8 +65,8 @@ static const LowerProfile profile = {
     .max_subgroup_size = NVPTX_WARP,
     .features = PROFILE_HAS_STORAGE8 | PROFILE_HAS_STORAGE16 | PROFILE_HAS_FLOAT16 |
                 PROFILE_HAS_FLOAT64 | PROFILE_HAS_INT8 | PROFILE_HAS_INT16 | PROFILE_HAS_INT64 |
-                PROFILE_HAS_BFLOAT16 | PROFILE_HAS_FLOAT8 | PROFILE_HAS_WAIT_QUEUES |
-                PROFILE_HAS_UNALIGNED | PROFILE_HAS_ORDER,
+                PROFILE_HAS_BFLOAT16 | PROFILE_HAS_BFLOAT16_DOT | PROFILE_HAS_FLOAT8 |
+                PROFILE_HAS_WAIT_QUEUES | PROFILE_HAS_UNALIGNED | PROFILE_HAS_ORDER,
     .workgroup_memory = 163 << 10, /* the least of the targets that there are: sm_80's */
     .workgroup_invocations = 1024,
     .ownership = PROFILE_TILES,

@@ -14,7 +14,9 @@
 /* ---- what the driver below is given ---------------------------------------------------------- */
 
 #define IDENTIFIER VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT
-enum { MOST = 32, CAPABILITY_MATRIX = 6022, BARRIER = 224, SHUFFLE_XOR = 346 };
+enum { MOST = 32, BARRIER = 224, SHUFFLE_XOR = 346 };
+/* Capabilities. */
+enum { MATRIX = 6022, BFLOAT16 = 5116, BFLOAT16_DOT = 5117, BFLOAT16_MATRIX = 5118, FLOAT8 = 4212 };
 
 static struct {
     PFN_vkGetInstanceProcAddr get;
@@ -24,7 +26,7 @@ static struct {
     PFN_vkCreateComputePipelines create_pipelines;
     PFN_vkGetPhysicalDeviceFeatures2 features;
     PFN_vkGetPhysicalDeviceProperties2 properties;
-    bool partly; /* NV2 is listed without workgroup scope */
+    bool partly; /* NV2 is listed without workgroup scope, bf16 and fp8 as types alone */
     bool other;  /* it is not heddle's, whose order of elements is known */
     uint32_t own_devices, lost_devices; /* of the layer's: made, destroyed */
     uint32_t barriers, shuffles;        /* in the last module */
@@ -36,6 +38,9 @@ static struct {
     uint32_t linked, alone;       /* shaders of one call, and compute shaders */
     VkShaderCreateInfoEXT shader; /* the last compute shader */
     bool family;                  /* was among the code: it is not to be */
+    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloats; /* that the last device asked for */
+    uint32_t capabilities[64]; /* of the last module */
+    uint32_t n_capabilities;
     VkShaderModule keyed;         /* the module of the last key or binary */
     const char *said;             /* of the layer to messengers */
 } below;
@@ -51,7 +56,24 @@ static uint32_t count(const uint32_t *words, size_t size, uint32_t op)
 static bool has_family(const uint32_t *words, size_t size)
 {
     for (size_t at = 5; at < size / 4 && words[at] >> 16; at += words[at] >> 16)
-        if ((words[at] & 0xffff) == 17 && words[at + 1] == CAPABILITY_MATRIX)
+        if ((words[at] & 0xffff) == 17 && words[at + 1] == MATRIX)
+            return true;
+    return false;
+}
+
+static void keep_capabilities(const uint32_t *words, size_t size)
+{
+    below.n_capabilities = 0;
+    for (size_t at = 5; at < size / 4 && (words[at] & 0xffff) == 17; at += words[at] >> 16)
+        if (below.n_capabilities < COUNT_OF(below.capabilities))
+            below.capabilities[below.n_capabilities++] = words[at + 1];
+}
+
+/* The last module did. */
+static bool declared(uint32_t capability)
+{
+    for (uint32_t k = 0; k < below.n_capabilities; k++)
+        if (below.capabilities[k] == capability)
             return true;
     return false;
 }
@@ -65,16 +87,36 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice p,
     for (uint32_t k = 0; k < info->enabledExtensionCount && k < MOST; k++)
         snprintf(below.extensions[below.n_extensions++], VK_MAX_EXTENSION_NAME_SIZE, "%s",
                  info->ppEnabledExtensionNames[k]);
+    const VkBaseInStructure *s = info->pNext;
+    while (s && s->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR)
+        s = s->pNext;
+    memset(&below.bfloats, 0, sizeof below.bfloats);
+    if (s)
+        memcpy(&below.bfloats, s, sizeof below.bfloats);
     return below.create_device(p, info, alloc, out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL features_of(VkPhysicalDevice p, VkPhysicalDeviceFeatures2 *out)
 {
     below.features(p, out);
-    for (VkBaseOutStructure *s = out->pNext; s && below.partly; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV)
-            ((VkPhysicalDeviceCooperativeMatrix2FeaturesNV *)s)->cooperativeMatrixWorkgroupScope =
-                VK_FALSE;
+    for (VkBaseOutStructure *s = out->pNext; s && below.partly; s = s->pNext) {
+        VkPhysicalDeviceCooperativeMatrix2FeaturesNV *nv2 = (void *)s;
+        VkPhysicalDeviceShaderBfloat16FeaturesKHR *bfloats = (void *)s;
+        VkPhysicalDeviceShaderFloat8FeaturesEXT *floats = (void *)s;
+        switch ((int)s->sType) {
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV:
+            nv2->cooperativeMatrixWorkgroupScope = VK_FALSE;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR:
+            bfloats->shaderBFloat16DotProduct = VK_FALSE;
+            bfloats->shaderBFloat16CooperativeMatrix = VK_FALSE;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT:
+            floats->shaderFloat8CooperativeMatrix = VK_FALSE;
+            break;
+        default: break;
+        }
+    }
 }
 
 static VKAPI_ATTR void VKAPI_CALL properties_of(VkPhysicalDevice p,
@@ -94,6 +136,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
     VkResult r = below.create_module(d, info, alloc, out);
     below.family |= has_family(info->pCode, info->codeSize);
     below.words = hash_bytes(info->pCode, info->codeSize, 0);
+    keep_capabilities(info->pCode, info->codeSize);
     below.barriers = count(info->pCode, info->codeSize, BARRIER);
     below.shuffles = count(info->pCode, info->codeSize, SHUFFLE_XOR);
     below.module = r ? VK_NULL_HANDLE : *out;
@@ -323,7 +366,9 @@ static bool instance_new(Gpu *g)
     return !VK(EnumeratePhysicalDevices)(g->instance, &n, &g->physical);
 }
 
-/* A device that asks for these and for what gpu.h needs. */
+static const char *const bfloat16 = "VK_KHR_shader_bfloat16";
+
+/* A device that asks for these and for what gpu.h needs; bf16 is the second, and then fp8. */
 static bool device_new(Gpu *g, const char *const *names, uint32_t n)
 {
     VkLayerDeviceLink next = { .pfnNextGetInstanceProcAddr = get_below,
@@ -337,8 +382,14 @@ static bool device_new(Gpu *g, const char *const *names, uint32_t n)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v13 };
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .pNext = &v12 };
+    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+        .pNext = n ? (void *)&matrices : &v12 };
+    VkPhysicalDeviceShaderFloat8FeaturesEXT floats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT, .pNext = &bfloats };
+    bool small = n > 1 && !strcmp(names[1], bfloat16);
     VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                      .pNext = n ? (void *)&matrices : &v12 };
+                                      .pNext = small ? (void *)&floats : bfloats.pNext };
     VK(GetPhysicalDeviceFeatures2)(g->physical, &all);
     all.features.robustBufferAccess = VK_FALSE;
     VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -724,6 +775,161 @@ TEST(what_is_there_in_part_is_the_layers)
         gpu_free(&g);
     }
     below.partly = false;
+}
+
+/* ---- small floats ---------------------------------------------------------------------------- */
+
+#define EXTENSIONS                                                                                 \
+    "#version 460\n"                                                                              \
+    "#extension GL_KHR_cooperative_matrix : require\n"                                            \
+    "#extension GL_KHR_memory_scope_semantics : require\n"                                        \
+    "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"                              \
+    "#extension GL_EXT_bfloat16 : require\n"                                                      \
+    "#extension GL_EXT_float_e4m3 : require\n"                                                    \
+    "layout(binding = 0) buffer A { float a[]; };\n"                                              \
+    "layout(binding = 1) buffer C { float c[]; };\n"
+
+/* Numbers that both types have, a dot product, and matrices of either. */
+static const char *const convert =
+    EXTENSIONS "layout(local_size_x = 256) in;\n"
+               "void main() {\n"
+               "    uint i = gl_LocalInvocationIndex;\n"
+               "    c[i] = float(bfloat16_t(a[i])) + float(floate4m3_t(a[i]));\n"
+               "}\n";
+static const char *const bfloats_alone =
+    EXTENSIONS "layout(local_size_x = 256) in;\n"
+               "void main() {\n"
+               "    uint i = gl_LocalInvocationIndex;\n"
+               "    c[i] = 2 * float(bfloat16_t(a[i]));\n"
+               "}\n";
+static const char *const multiply =
+    EXTENSIONS "layout(local_size_x = 256) in;\n"
+               "void main() {\n"
+               "    uint i = gl_LocalInvocationIndex;\n"
+               "    bf16vec2 x = bf16vec2(a[i], 1), y = bf16vec2(1, a[i]);\n"
+               "    c[i] = float(dot(x, y));\n"
+               "}\n";
+#define MATRICES(T)                                                                                \
+    EXTENSIONS "layout(local_size_x = 32) in;\n"                                                  \
+               "shared " T " one[256];\n"                                                         \
+               "void main() {\n"                                                                  \
+               "    for (uint k = gl_LocalInvocationIndex; k < 256; k += 32)\n"                   \
+               "        one[k] = " T "(k % 17 == 0 ? 1.0 : 0.0);\n"                               \
+               "    barrier();\n"                                                                 \
+               "    coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> f;\n"                 \
+               "    coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> g;\n"                 \
+               "    coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> z, n =\n"   \
+               "        coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(0);\n"  \
+               "    coopmat<" T ", gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> x;\n"                 \
+               "    coopmat<" T ", gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> y;\n"                 \
+               "    coopMatLoad(f, a, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"              \
+               "    coopMatLoad(y, one, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"            \
+               "    x = coopmat<" T ", gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>(f);\n"            \
+               "    z = coopMatMulAdd(x, y, n);\n"                                                \
+               "    coopMatStore(z + z, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);\n"         \
+               "}\n"
+static const char *const bfloat_matrices = MATRICES("bfloat16_t"),
+                  *const float8_matrices = MATRICES("floate4m3_t");
+
+/* It doubles what it is given. */
+static bool doubles(Gpu *g, const char *source)
+{
+    GpuProgram p = { .n_types = 2 };
+    GpuBuffer a = { 0 }, c = { 0 };
+    bool right = !gpu_buffer(g, 4 * 256, &a) && !gpu_buffer(g, 4 * 256, &c) &&
+                 !gpu_program_glsl(g, source, &p);
+    for (uint32_t i = 0; right && i < 256; i++)
+        ((float *)a.data)[i] = (float)(i % 13) - 4;
+    right = right && !dispatch(g, &p, &a, &c);
+    for (uint32_t i = 0; right && i < 256; i++)
+        right = ((float *)c.data)[i] == 2 * ((float *)a.data)[i];
+    gpu_program_free(g, &p);
+    gpu_buffer_free(g, &a);
+    gpu_buffer_free(g, &c);
+    return right;
+}
+
+static const char *const small_names[] = { "VK_KHR_cooperative_matrix", "VK_KHR_shader_bfloat16",
+                                           "VK_EXT_shader_float8" };
+
+static uint32_t n_shapes_of(const Gpu *g, VkComponentTypeKHR type)
+{
+    VkCooperativeMatrixPropertiesKHR list[1024] = { 0 };
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR get =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)vk.get(
+            g->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    uint32_t n = COUNT_OF(list), found = 0;
+    get(g->physical, &n, list);
+    for (uint32_t k = 0; k < n; k++)
+        found += list[k].AType == type;
+    return found;
+}
+
+/* Without matrices of the driver's and with: these stay its own. */
+TEST(small_floats_of_a_driver_without)
+{
+    for (uint32_t native = 0; native < 2; native++) {
+        Gpu g = { 0 };
+        REQUIRE(layer_open());
+        setenv("HEDDLE_MATRICES", native ? "khr" : "none", 1);
+        setenv("HEDDLE_LAYER_EXTENSIONS", "+VK_KHR_shader_bfloat16,+VK_EXT_shader_float8", 1);
+        REQUIRE(instance_new(&g) && device_new(&g, small_names, COUNT_OF(small_names)));
+        CHECK(lists(&g, small_names[1]) && lists(&g, small_names[2]));
+        CHECK(!asked_for(small_names[1]) && !asked_for(small_names[2]) && !below.bfloats.sType);
+        CHECK(n_shapes_of(&g, VK_COMPONENT_TYPE_BFLOAT16_KHR) > 0);
+        CHECK(n_shapes_of(&g, VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT) > 0);
+        const char *const sources[] = { convert, multiply, bfloat_matrices, float8_matrices };
+        for (size_t k = 0; k < COUNT_OF(sources); k++) {
+            CHECK(doubles(&g, sources[k]));
+            CHECK(!declared(BFLOAT16) && !declared(BFLOAT16_DOT) && !declared(FLOAT8));
+            CHECK(!declared(BFLOAT16_MATRIX));
+        }
+        gpu_free(&g);
+    }
+    unsetenv("HEDDLE_LAYER_EXTENSIONS");
+}
+
+/* What the driver has of them stays its own. */
+TEST(small_floats_of_a_driver_that_has_the_types_alone)
+{
+    Gpu g = { 0 };
+    REQUIRE(layer_open());
+    setenv("HEDDLE_MATRICES", "none", 1);
+    below.partly = true;
+    REQUIRE(instance_new(&g) && device_new(&g, small_names, COUNT_OF(small_names)));
+    CHECK(asked_for(small_names[1]) && asked_for(small_names[2]));
+    CHECK(below.bfloats.shaderBFloat16Type && !below.bfloats.shaderBFloat16DotProduct);
+    CHECK(!below.bfloats.shaderBFloat16CooperativeMatrix);
+    CHECK(doubles(&g, multiply) && declared(BFLOAT16) && !declared(BFLOAT16_DOT));
+    CHECK(doubles(&g, bfloat_matrices) && declared(BFLOAT16) && !declared(BFLOAT16_MATRIX));
+    CHECK(doubles(&g, float8_matrices) && declared(FLOAT8));
+    size_t size;
+    uint32_t *words = gpu_spirv(bfloats_alone, &size);
+    REQUIRE(words);
+    CHECK(doubles(&g, bfloats_alone) && below.words == hash_bytes(words, size, 0));
+    free(words);
+    below.partly = false;
+    gpu_free(&g);
+}
+
+TEST(small_floats_that_are_hidden)
+{
+    Gpu g = { 0 };
+    REQUIRE(layer_open());
+    setenv("HEDDLE_MATRICES", "khr", 1);
+    setenv("HEDDLE_LAYER_EXTENSIONS", "-VK_KHR_shader_bfloat16,-VK_EXT_shader_float8", 1);
+    REQUIRE(instance_new(&g));
+    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR };
+    VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                      .pNext = &bfloats };
+    VK(GetPhysicalDeviceFeatures2)(g.physical, &all);
+    CHECK(!bfloats.shaderBFloat16Type && !lists(&g, small_names[1]) && !lists(&g, small_names[2]));
+    CHECK(n_shapes_of(&g, VK_COMPONENT_TYPE_FLOAT16_KHR) > 0);
+    CHECK(!n_shapes_of(&g, VK_COMPONENT_TYPE_BFLOAT16_KHR));
+    CHECK(!n_shapes_of(&g, VK_COMPONENT_TYPE_FLOAT8_E4M3_EXT));
+    gpu_free(&g);
+    unsetenv("HEDDLE_LAYER_EXTENSIONS");
 }
 
 TEST(a_device_without_the_family_has_the_drivers_commands)
