@@ -61,7 +61,7 @@ endforeach()
 set(HEDDLE_TEST_STEP ${step})
 
 # And with --device vulkan in the cpu's place, or through the layer (:layer): on heddle's own driver, also where that lists less of
-# matrices, and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none;
+# matrices, or has them but bf16 and fp8 (:small), and on Mesa's lavapipe (Debian: mesa-vulkan-drivers), which has subgroups of 8 and none;
 # there lowered for a target that lacks small numbers as well.
 set(lavapipe /usr/share/vulkan/icd.d/lvp_icd.${CMAKE_SYSTEM_PROCESSOR}.json)
 set(own "${PROJECT_BINARY_DIR}/share/vulkan/icd.d/heddle_icd.json")
@@ -71,7 +71,8 @@ set(elsewhere own:all:khr own:all:nv2 own:all:nv own:all:qcom own:all:mixed own:
     lavapipe:none:qcom lavapipe:none:nv lavapipe:none:nv2
     lavapipe:none:nv2:stored lavapipe:none:nv2:words lavapipe:none:nv:words
     own:none:khr:layer own:none:qcom:layer own:none:nv2:layer own:none:nv:layer own:khr:nv2:layer
-    own:khr:qcom:layer own:f16:qcom:layer own:f16:khr:layer
+    own:khr:qcom:layer own:f16:qcom:layer own:f16:khr:layer own:f16:khr:small:layer
+    own:all:nv2:small:layer
     lavapipe:none:qcom:layer lavapipe:none:nv:layer lavapipe:none:nv2:layer)
 if(NOT TARGET heddle_vulkan)
     set(elsewhere "")
@@ -86,7 +87,8 @@ foreach(test IN LISTS elsewhere)
     list(GET parts 2 stem)
     set(name test_elsewhere_${driver}_${matrices}_${stem})
     if(test MATCHES ":layer$")
-        set(name test_layer_${driver}_${matrices}_${stem})
+        string(REGEX REPLACE "^(.*):layer$" "test_layer_\\1" name "${test}")
+        string(REPLACE ":" "_" name "${name}")
     elseif(test MATCHES ":(stored|words)$")
         set(name ${name}_${CMAKE_MATCH_1})
     endif()
@@ -107,7 +109,8 @@ foreach(test IN LISTS elsewhere)
     add_dependencies(${name} heddle_vulkan)
     if(test MATCHES ":layer$")
         target_compile_definitions(${name} PRIVATE
-            "HEDDLE_ELSEWHERE_LAYER=\"${PROJECT_BINARY_DIR}/share\"")
+            "HEDDLE_ELSEWHERE_LAYER=\"${PROJECT_BINARY_DIR}/share\""
+            $<$<BOOL:$<FILTER:${parts},INCLUDE,small>>:HEDDLE_ELSEWHERE_SMALL>)
         add_dependencies(${name} heddle_layer)
     endif()
 endforeach()

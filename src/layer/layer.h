@@ -91,13 +91,13 @@ typedef struct HlPhysical {
     Arena arena;
     VkfFacts facts;
     _Atomic(const HlTarget *) target;
-    atomic_bool asked;                        /* of who holds what */
-    uint32_t native;                          /* bits of HL_*: the device lists it */
-    uint32_t ours;                            /* the layer does it, */
-    uint32_t shared;                          /* beside what the device has of it: */
-    uint32_t has[HL_N_EXTENSIONS];            /* these features, a bit each */
-    uint32_t listed;                          /* programs see it */
-    HlShapes khr, nv;                         /* what is listed */
+    atomic_bool asked;             /* of who holds what */
+    uint32_t native;               /* bits of HL_*: the device lists it */
+    uint32_t ours;                 /* the layer does it, */
+    uint32_t shared;               /* beside what the device has of it: */
+    uint32_t has[HL_N_EXTENSIONS]; /* these features, a bit each */
+    uint32_t listed;               /* programs see it */
+    HlShapes khr, nv;              /* what is listed */
     VkCooperativeMatrixFlexibleDimensionsPropertiesNV *flexible;
     uint32_t n_flexible;
 } HlPhysical;
@@ -224,7 +224,8 @@ void hl_free_modules(HlDevice *d);
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
 
-/* One entry point, of code or of a key alone: the words are in the cache then, or nowhere. */
+/* One entry point, of code or of a key alone: the words are in the cache then, or nowhere. Of a
+ * stage that is no compute shader all of the module is lowered, but types alone. */
 typedef struct HlStage {
     HlDevice *device;
     VkShaderModule module; /* for messages; or null */
@@ -234,6 +235,7 @@ typedef struct HlStage {
     const char *entry;
     const VkSpecializationInfo *specialization;
     uint32_t subgroup_size; /* required; or 0 */
+    bool compute;
 } HlStage;
 
 struct HlLowered {

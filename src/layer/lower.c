@@ -44,6 +44,11 @@ static HlKey key_of(const HlStage *s)
     HlKey key = s->key;
     for (int k = 0; k < 2; k++) {
         uint64_t h = key.hash[k] ^ atomic_load(&s->device->physical->target)->identity;
+        h = hash_bytes(&s->compute, sizeof s->compute, h);
+        if (!s->compute) {
+            key.hash[k] = h;
+            continue;
+        }
         h = hash_bytes(&s->subgroup_size, sizeof s->subgroup_size, h);
         h = hash_bytes(s->entry, strlen(s->entry), h);
         for (uint32_t e = 0; i && e < i->mapEntryCount; e++) {
@@ -207,35 +212,45 @@ static SpvModule *read_module(Work *w)
     SpvModule *m = spv_read(&w->arena, s->words, s->size, name, &w->sink);
     if (!m || !check_read(m, &w->sink))
         return NULL;
+    if (!s->compute)
+        return m;
     pass_nv_matrix(m);
     pass_untyped(m);
     return check_module(spv_clone(&w->arena, m), &w->sink) ? m : NULL;
 }
 
-static void lower(void *user)
+static bool lower_compute(Work *w, SpvModule *m, const LowerProfile *profile, FileHead *head)
 {
-    Work *w = user;
     const HlStage *s = w->stage;
-    const HlPhysical *p = s->device->physical;
-    const LowerProfile *profile = &atomic_load(&p->target)->profile;
     uint32_t size = 0;
     SpvEntryPoint entry;
-    FileHead head = { 0 };
-    SpvModule *m = read_module(w);
-    if (!m)
-        return;
     LowerOptions o = { .profile = profile,
                        .entry = s->entry,
                        .subgroup_size = s->subgroup_size,
                        .chosen_size = &size };
     o.spec = find_specs(w, m, &o.n_spec);
+    if (!lower_module(m, &o, &w->sink) || !spv_entry_point(m, s->entry, &entry, &w->sink))
+        return false;
+    head->native = MIN(size, profile->max_subgroup_size);
+    head->whole = entry.local_size[0] % head->native == 0;
+    return true;
+}
+
+static void lower(void *user)
+{
+    Work *w = user;
+    const HlPhysical *p = w->stage->device->physical;
+    const LowerProfile *profile = &atomic_load(&p->target)->profile;
+    FileHead head = { 0 };
+    SpvModule *m = read_module(w);
+    if (!m)
+        return;
     if (!(profile->features & PROFILE_HAS_WAIT_QUEUES))
         pass_drop_wait_queues(m);
-    if (!lower_module(m, &o, &w->sink) || !vkf_accepts(&p->facts, m, &w->sink) ||
-        !spv_entry_point(m, s->entry, &entry, &w->sink))
+    bool good =
+        w->stage->compute ? lower_compute(w, m, profile, &head) : lower_types(m, profile, &w->sink);
+    if (!good || !vkf_accepts(&p->facts, m, &w->sink))
         return;
-    head.native = MIN(size, profile->max_subgroup_size);
-    head.whole = entry.local_size[0] % head.native == 0;
     size_t bytes;
     const void *words = spv_write(&w->arena, m, &bytes);
     head.size = (uint32_t)bytes;

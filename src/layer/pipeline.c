@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Compute pipelines and shader objects: a stage with a module of the layer's gets the lowered one.
- * Matrices are for compute shaders alone, so stages of other pipelines with such modules are
- * refused.
+ * Pipelines and shader objects: a stage with a module of the layer's gets the lowered one. Matrices
+ * are for compute shaders alone; of other stages with such modules no pipeline is made.
  */
 #include <stdlib.h>
 
@@ -65,12 +64,10 @@ static bool is_controlled(const HlDevice *d)
     return p->min_subgroup_size < p->max_subgroup_size;
 }
 
-static void write_stage(Swap *w)
+/* A lowered kernel is made for one size of subgroups. */
+static void write_compute(Swap *w)
 {
-    static const VkStructureType without[] = { INLINE_CODE, IDENTIFIER, REQUIRED_SIZE };
     VkPipelineShaderStageCreateInfo *s = &w->stage;
-    w->chain.arena = &w->arena;
-    hl_copy_chain(&w->chain, s->pNext, without, COUNT_OF(without));
     s->flags &= ~(VkFlags)VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
     if (!w->lowered->whole || !w->device->physical->facts.features.sizes.computeFullSubgroups)
         s->flags &= ~(VkFlags)VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
@@ -81,9 +78,18 @@ static void write_stage(Swap *w)
             hl_push(&w->chain, REQUIRED_SIZE, sizeof *size);
         size->requiredSubgroupSize = w->lowered->native;
     }
-    s->pNext = w->chain.first;
     s->pSpecializationInfo = NULL;
-    s->module = w->made;
+}
+
+static void write_stage(Swap *w, bool compute)
+{
+    static const VkStructureType without[] = { INLINE_CODE, IDENTIFIER, REQUIRED_SIZE };
+    w->chain.arena = &w->arena;
+    hl_copy_chain(&w->chain, w->stage.pNext, without, compute ? 3 : 2);
+    if (compute)
+        write_compute(w);
+    w->stage.pNext = w->chain.first;
+    w->stage.module = w->made;
     w->swapped = true;
 }
 
@@ -92,7 +98,8 @@ static void swap_stage(void *user)
     Swap *w = user;
     HlStage s = { .device = w->device,
                   .entry = w->stage.pName,
-                  .specialization = w->stage.pSpecializationInfo };
+                  .specialization = w->stage.pSpecializationInfo,
+                  .compute = w->stage.stage == VK_SHADER_STAGE_COMPUTE_BIT };
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required =
         chain_find(w->stage.pNext, REQUIRED_SIZE);
     s.subgroup_size = required ? required->requiredSubgroupSize : 0;
@@ -111,7 +118,7 @@ static void swap_stage(void *user)
                                       .pCode = w->lowered->words };
     w->result = w->device->CreateShaderModule(w->device->handle, &info, NULL, &w->made);
     if (!w->result)
-        write_stage(w);
+        write_stage(w, s.compute);
 }
 
 static VkResult swap_begin(Swap *w, HlDevice *d, const VkPipelineShaderStageCreateInfo *stage,
@@ -136,214 +143,46 @@ static void swap_end(Swap *w)
     arena_free(&w->arena);
 }
 
-/* ---- compute pipelines ----------------------------------------------------------------------- */
+/* ---- pipelines ------------------------------------------------------------------------------- */
 
-static VkPipelineCreateFlags2 flags_of(const VkComputePipelineCreateInfo *info)
+/* What the structures of graphics and of ray tracing begin with. */
+typedef struct Stages {
+    VkStructureType sType;
+    const void *pNext;
+    VkFlags flags;
+    uint32_t stageCount;
+    const VkPipelineShaderStageCreateInfo *pStages;
+} Stages;
+_Static_assert(offsetof(VkGraphicsPipelineCreateInfo, pStages) == offsetof(Stages, pStages) &&
+                   offsetof(VkRayTracingPipelineCreateInfoKHR, pStages) ==
+                       offsetof(Stages, pStages) &&
+                   offsetof(VkComputePipelineCreateInfo, flags) == offsetof(Stages, flags),
+               "they begin alike");
+
+typedef union Info {
+    Stages all;
+    VkComputePipelineCreateInfo compute;
+    VkGraphicsPipelineCreateInfo graphics;
+    VkRayTracingPipelineCreateInfoKHR rays;
+} Info;
+
+static size_t size_of(VkStructureType type)
 {
-    const VkPipelineCreateFlags2CreateInfo *wide =
-        chain_find(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO);
-    return wide ? wide->flags : info->flags;
-}
-
-typedef struct Creation {
-    HlDevice *device;
-    VkPipelineCache cache;
-    const VkAllocationCallbacks *alloc;
-    VkPipeline *out;
-} Creation;
-
-static VkResult create_one(const Creation *c, const VkComputePipelineCreateInfo *infos, uint32_t k)
-{
-    Swap w;
-    HlDevice *d = c->device;
-    VkComputePipelineCreateInfo info = infos[k];
-    bool may_lower =
-        !(flags_of(&info) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
-    if (info.basePipelineIndex >= 0 && (uint32_t)info.basePipelineIndex < k) {
-        info.basePipelineHandle = c->out[info.basePipelineIndex];
-        info.basePipelineIndex = -1;
+    switch ((int)type) {
+    case VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO:
+        return sizeof(VkGraphicsPipelineCreateInfo);
+    case VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR:
+        return sizeof(VkRayTracingPipelineCreateInfoKHR);
+    default: return sizeof(VkComputePipelineCreateInfo);
     }
-    VkResult r = swap_begin(&w, d, &info.stage, may_lower);
-    info.stage = w.stage;
-    if (!r)
-        r = d->CreateComputePipelines(d->handle, c->cache, 1, &info, c->alloc, &c->out[k]);
-    swap_end(&w);
-    return r;
 }
 
-static bool concerns(HlDevice *d, const VkPipelineShaderStageCreateInfo *s)
+static Info info_at(const void *infos, uint32_t k)
 {
-    if (!s->module)
-        return s->pNext != NULL;
-    HlModule *m = hl_find_module(d, s->module);
-    hl_release_module(d, m);
-    return m != NULL;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL hl_CreateComputePipelines(VkDevice device, VkPipelineCache cache,
-                                                         uint32_t n,
-                                                         const VkComputePipelineCreateInfo *infos,
-                                                         const VkAllocationCallbacks *alloc,
-                                                         VkPipeline *out)
-{
-    HlDevice *d = hl_device(device);
-    bool any = false, stop = false;
-    VkResult result = VK_SUCCESS;
-    for (uint32_t k = 0; k < n && !any; k++)
-        any = d->ours && concerns(d, &infos[k].stage);
-    if (!any)
-        return d->CreateComputePipelines(device, cache, n, infos, alloc, out);
-    Creation c = { d, cache, alloc, out };
-    for (uint32_t k = 0; k < n; k++) {
-        out[k] = VK_NULL_HANDLE;
-        if (stop)
-            continue;
-        VkResult r = create_one(&c, infos, k);
-        if (r && (!result || r < 0))
-            result = r;
-        stop = r && (flags_of(&infos[k]) & VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT);
-    }
-    return result;
-}
-
-/* ---- keys of pipelines ----------------------------------------------------------------------- */
-
-/* What a key is of, and what binaries are made from, has a pipeline's structure in its chain, which
- * is a VkPipelineCreateInfoKHR's only one that says anything. */
-static const VkComputePipelineCreateInfo *pipeline_of(const VkPipelineCreateInfoKHR *info)
-{
-    return info ? chain_find(info->pNext, VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO) : NULL;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL hl_GetPipelineKeyKHR(VkDevice device,
-                                                    const VkPipelineCreateInfoKHR *info,
-                                                    VkPipelineBinaryKeyKHR *key)
-{
-    Swap w;
-    HlDevice *d = hl_device(device);
-    const VkComputePipelineCreateInfo *given = pipeline_of(info);
-    if (!given || !concerns(d, &given->stage))
-        return d->GetPipelineKeyKHR(device, info, key);
-    VkComputePipelineCreateInfo own = *given;
-    VkPipelineCreateInfoKHR changed = { .sType = info->sType, .pNext = &own };
-    VkResult r = swap_begin(&w, d, &own.stage, true);
-    own.stage = w.stage;
-    if (!r)
-        r = d->GetPipelineKeyKHR(device, &changed, key);
-    swap_end(&w);
-    return r;
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL hl_CreatePipelineBinariesKHR(
-    VkDevice device, const VkPipelineBinaryCreateInfoKHR *info, const VkAllocationCallbacks *alloc,
-    VkPipelineBinaryHandlesInfoKHR *out)
-{
-    Swap w;
-    HlDevice *d = hl_device(device);
-    const VkComputePipelineCreateInfo *given = pipeline_of(info->pPipelineCreateInfo);
-    if (!given || !concerns(d, &given->stage))
-        return d->CreatePipelineBinariesKHR(device, info, alloc, out);
-    VkComputePipelineCreateInfo own = *given;
-    VkPipelineCreateInfoKHR changed = { .sType = info->pPipelineCreateInfo->sType, .pNext = &own };
-    VkPipelineBinaryCreateInfoKHR all = *info;
-    all.pPipelineCreateInfo = &changed;
-    VkResult r = swap_begin(&w, d, &own.stage, true);
-    own.stage = w.stage;
-    if (!r)
-        r = d->CreatePipelineBinariesKHR(device, &all, alloc, out);
-    swap_end(&w);
-    return r;
-}
-
-/* ---- shader objects -------------------------------------------------------------------------- */
-
-static bool is_compute_of_ours(const HlDevice *d, const VkShaderCreateInfoEXT *s)
-{
-    return s->stage == VK_SHADER_STAGE_COMPUTE_BIT &&
-           s->codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT && hl_is_family(d, s->pCode, s->codeSize);
-}
-
-/* The structure for pipelines' stages is the one for shaders under another name. */
-static VkResult create_shader(HlDevice *d, const VkShaderCreateInfoEXT *given,
-                              const VkAllocationCallbacks *alloc, VkShaderEXT *out)
-{
-    Swap w;
-    VkShaderCreateInfoEXT info = *given;
-    VkShaderModuleCreateInfo code = { .sType = INLINE_CODE,
-                                      .pNext = given->pNext,
-                                      .codeSize = given->codeSize,
-                                      .pCode = given->pCode };
-    VkPipelineShaderStageCreateInfo stage = { .pNext = &code,
-                                              .pName = given->pName,
-                                              .pSpecializationInfo = given->pSpecializationInfo };
-    VkResult r = swap_begin(&w, d, &stage, true);
-    if (!r) {
-        info.pNext = w.stage.pNext;
-        info.pSpecializationInfo = NULL;
-        info.codeSize = w.lowered->size;
-        info.pCode = w.lowered->words;
-        info.flags &= ~(VkFlags)(VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT |
-                                 VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT);
-        if (w.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT)
-            info.flags |= VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
-        r = d->CreateShadersEXT(d->handle, 1, &info, alloc, out);
-    }
-    swap_end(&w);
-    return r;
-}
-
-/* In one call, since some of them may be linked to each other. */
-static VkResult create_others(HlDevice *d, uint32_t n, const VkShaderCreateInfoEXT *infos,
-                              const VkAllocationCallbacks *alloc, VkShaderEXT *out)
-{
-    uint32_t others = 0, k;
-    VkShaderCreateInfoEXT *list = malloc(n * sizeof *list);
-    VkShaderEXT *made = calloc(n, sizeof *made);
-    VkResult result = list && made ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
-    for (k = 0; k < n && !result; k++)
-        if (!is_compute_of_ours(d, &infos[k]))
-            list[others++] = infos[k];
-    if (others)
-        result = d->CreateShadersEXT(d->handle, others, list, alloc, made);
-    for (k = others = 0; k < n && made; k++)
-        out[k] = is_compute_of_ours(d, &infos[k]) ? VK_NULL_HANDLE : made[others++];
-    free(list);
-    free(made);
-    return result;
-}
-
-/* Of several that fail, the result is of the first whose handle is null. */
-VKAPI_ATTR VkResult VKAPI_CALL hl_CreateShadersEXT(VkDevice device, uint32_t n,
-                                                   const VkShaderCreateInfoEXT *infos,
-                                                   const VkAllocationCallbacks *alloc,
-                                                   VkShaderEXT *out)
-{
-    HlDevice *d = hl_device(device);
-    bool any = false, good = true;
-    for (uint32_t k = 0; k < n && !any; k++)
-        any = d->ours && is_compute_of_ours(d, &infos[k]);
-    if (!any)
-        return d->CreateShadersEXT(device, n, infos, alloc, out);
-    memset(out, 0, n * sizeof *out);
-    VkResult result = create_others(d, n, infos, alloc, out);
-    for (uint32_t k = 0; k < n && good; k++) {
-        VkResult r = is_compute_of_ours(d, &infos[k]) ? create_shader(d, &infos[k], alloc, &out[k])
-                                                      : VK_SUCCESS;
-        result = r ? r : result;
-        good = out[k] != VK_NULL_HANDLE;
-    }
-    return result;
-}
-
-/* ---- other pipelines ------------------------------------------------------------------------- */
-
-static bool is_kept(HlDevice *d, const VkPipelineShaderStageCreateInfo *s)
-{
-    const VkShaderModuleCreateInfo *code = chain_find(s->pNext, INLINE_CODE);
-    HlModule *m = hl_find_module(d, s->module);
-    bool own = !s->module && code && hl_is_family(d, code->pCode, code->codeSize);
-    hl_release_module(d, m);
-    return m || own;
+    Info i;
+    size_t size = size_of(((const VkBaseInStructure *)infos)->sType);
+    memcpy(&i, (const char *)infos + k * size, size);
+    return i;
 }
 
 /* A part of a graphics pipeline without shaders has no stages, whatever pStages says. Without the
@@ -360,38 +199,160 @@ static bool has_stages(const void *chain)
     return !libraries || !libraries->libraryCount;
 }
 
-/* What the structures of graphics and of ray tracing begin with. */
-typedef struct Stages {
-    VkStructureType sType;
-    const void *pNext;
-    VkFlags flags;
-    uint32_t stageCount;
-    const VkPipelineShaderStageCreateInfo *pStages;
-} Stages;
-_Static_assert(offsetof(VkGraphicsPipelineCreateInfo, pStages) == offsetof(Stages, pStages) &&
-                   offsetof(VkRayTracingPipelineCreateInfoKHR, pStages) ==
-                       offsetof(Stages, pStages),
-               "they begin alike");
-
-/* Whether one of the n structures of `size` bytes has a stage of the layer's: then none is made. */
-static bool refuses(HlDevice *d, const void *infos, size_t size, uint32_t n, VkPipeline *out)
+/* `at` in the info may be its own, so that it must stay where it is. */
+static uint32_t stages_of(const Info *i, const VkPipelineShaderStageCreateInfo **at)
 {
+    *at = i->all.pStages;
+    if (i->all.sType == VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO)
+        *at = &i->compute.stage;
+    if (i->all.sType == VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO)
+        return 1;
+    bool graphics = i->all.sType == VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
+    return graphics && !has_stages(i->all.pNext) ? 0 : i->all.stageCount;
+}
+
+static bool concerns(HlDevice *d, const Info *i)
+{
+    const VkPipelineShaderStageCreateInfo *s;
+    uint32_t n = stages_of(i, &s);
     for (uint32_t k = 0; k < n; k++) {
-        Stages all;
-        memcpy(&all, (const char *)infos + k * size, sizeof all);
-        bool graphics = all.sType == VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
-        for (uint32_t s = 0; s < all.stageCount && (!graphics || has_stages(all.pNext)); s++) {
-            if (!is_kept(d, &all.pStages[s]))
-                continue;
-            hl_say(d->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-                   all.pStages[s].module, "stages",
-                   "a module with cooperative matrices is in a stage that is no compute shader: "
-                   "cooperativeMatrixSupportedStages has VK_SHADER_STAGE_COMPUTE_BIT alone");
-            memset(out, 0, n * sizeof *out);
+        HlModule *m = hl_find_module(d, s[k].module);
+        hl_release_module(d, m);
+        if (m || (!s[k].module && s[k].pNext))
             return true;
-        }
     }
     return false;
+}
+
+static VkPipelineCreateFlags2 flags_of(const Info *i)
+{
+    const VkPipelineCreateFlags2CreateInfo *wide =
+        chain_find(i->all.pNext, VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO);
+    return wide ? wide->flags : i->all.flags;
+}
+
+/* All stages of a pipeline. */
+typedef struct Swaps {
+    uint32_t n;
+    Swap *all;
+    VkPipelineShaderStageCreateInfo *stages;
+} Swaps;
+
+static VkResult swaps_begin(Swaps *w, HlDevice *d, Info *i, bool may_lower)
+{
+    const VkPipelineShaderStageCreateInfo *given;
+    uint32_t n = stages_of(i, &given);
+    VkResult r = VK_SUCCESS;
+    *w =
+        (Swaps){ .all = calloc(n + 1, sizeof *w->all), .stages = calloc(n + 1, sizeof *w->stages) };
+    if (!w->all || !w->stages)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (; w->n < n && !r; w->n++) {
+        r = swap_begin(&w->all[w->n], d, &given[w->n], may_lower);
+        w->stages[w->n] = w->all[w->n].stage;
+    }
+    if (i->all.sType == VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO)
+        i->compute.stage = w->stages[0];
+    else if (n)
+        i->all.pStages = w->stages;
+    return r;
+}
+
+static void swaps_end(Swaps *w)
+{
+    while (w->n)
+        swap_end(&w->all[--w->n]);
+    free(w->all);
+    free(w->stages);
+}
+
+typedef struct Creation {
+    HlDevice *device;
+    VkPipelineCache cache;
+    const VkAllocationCallbacks *alloc;
+    VkPipeline *out;
+} Creation;
+
+static VkResult create(const Creation *c, const Info *i, VkPipeline *out)
+{
+    HlDevice *d = c->device;
+    switch ((int)i->all.sType) {
+    case VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO:
+        return d->CreateGraphicsPipelines(d->handle, c->cache, 1, &i->graphics, c->alloc, out);
+    case VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR:
+        return d->CreateRayTracingPipelinesKHR(d->handle, VK_NULL_HANDLE, c->cache, 1, &i->rays,
+                                               c->alloc, out);
+    default: return d->CreateComputePipelines(d->handle, c->cache, 1, &i->compute, c->alloc, out);
+    }
+}
+
+/* A base pipeline is one that was made before. */
+static void set_base(const Creation *c, VkPipeline *handle, int32_t *index, uint32_t k)
+{
+    if (*index < 0 || (uint32_t)*index >= k)
+        return;
+    *handle = c->out[*index];
+    *index = -1;
+}
+
+static VkResult create_one(const Creation *c, const void *infos, uint32_t k)
+{
+    Swaps w;
+    Info i = info_at(infos, k);
+    bool may_lower = !(flags_of(&i) & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
+    switch ((int)i.all.sType) {
+    case VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO:
+        set_base(c, &i.graphics.basePipelineHandle, &i.graphics.basePipelineIndex, k);
+        break;
+    case VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR:
+        set_base(c, &i.rays.basePipelineHandle, &i.rays.basePipelineIndex, k);
+        break;
+    default: set_base(c, &i.compute.basePipelineHandle, &i.compute.basePipelineIndex, k);
+    }
+    VkResult r = swaps_begin(&w, c->device, &i, may_lower);
+    if (!r)
+        r = create(c, &i, &c->out[k]);
+    swaps_end(&w);
+    return r;
+}
+
+static bool any_concerns(HlDevice *d, const void *infos, uint32_t n)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < n && !any && d->ours; k++) {
+        Info i = info_at(infos, k);
+        any = concerns(d, &i);
+    }
+    return any;
+}
+
+static VkResult create_all(const Creation *c, const void *infos, uint32_t n)
+{
+    bool stop = false;
+    VkResult result = VK_SUCCESS;
+    for (uint32_t k = 0; k < n; k++) {
+        c->out[k] = VK_NULL_HANDLE;
+        if (stop)
+            continue;
+        Info i = info_at(infos, k);
+        VkResult r = create_one(c, infos, k);
+        if (r && (!result || r < 0))
+            result = r;
+        stop = r && (flags_of(&i) & VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT);
+    }
+    return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_CreateComputePipelines(VkDevice device, VkPipelineCache cache,
+                                                         uint32_t n,
+                                                         const VkComputePipelineCreateInfo *infos,
+                                                         const VkAllocationCallbacks *alloc,
+                                                         VkPipeline *out)
+{
+    HlDevice *d = hl_device(device);
+    if (!any_concerns(d, infos, n))
+        return d->CreateComputePipelines(device, cache, n, infos, alloc, out);
+    return create_all(&(Creation){ d, cache, alloc, out }, infos, n);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL hl_CreateGraphicsPipelines(VkDevice device, VkPipelineCache cache,
@@ -401,18 +362,177 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateGraphicsPipelines(VkDevice device, VkPip
                                                           VkPipeline *out)
 {
     HlDevice *d = hl_device(device);
-    if (refuses(d, infos, sizeof *infos, n, out))
-        return VK_ERROR_UNKNOWN;
-    return d->CreateGraphicsPipelines(device, cache, n, infos, alloc, out);
+    if (!any_concerns(d, infos, n))
+        return d->CreateGraphicsPipelines(device, cache, n, infos, alloc, out);
+    return create_all(&(Creation){ d, cache, alloc, out }, infos, n);
 }
 
+/* What is lowered is not deferred: it would have to outlive the call. */
 VKAPI_ATTR VkResult VKAPI_CALL hl_CreateRayTracingPipelinesKHR(
     VkDevice device, VkDeferredOperationKHR deferred, VkPipelineCache cache, uint32_t n,
     const VkRayTracingPipelineCreateInfoKHR *infos, const VkAllocationCallbacks *alloc,
     VkPipeline *out)
 {
     HlDevice *d = hl_device(device);
-    if (refuses(d, infos, sizeof *infos, n, out))
-        return VK_ERROR_UNKNOWN;
-    return d->CreateRayTracingPipelinesKHR(device, deferred, cache, n, infos, alloc, out);
+    if (!any_concerns(d, infos, n))
+        return d->CreateRayTracingPipelinesKHR(device, deferred, cache, n, infos, alloc, out);
+    VkResult r = create_all(&(Creation){ d, cache, alloc, out }, infos, n);
+    return r == VK_SUCCESS && deferred ? VK_OPERATION_NOT_DEFERRED_KHR : r;
+}
+
+/* ---- keys of pipelines ----------------------------------------------------------------------- */
+
+/* What a key is of, and what binaries are made from, has a pipeline's structure in its chain, which
+ * is a VkPipelineCreateInfoKHR's only one that says anything. */
+static const void *pipeline_of(const VkPipelineCreateInfoKHR *info)
+{
+    static const VkStructureType kinds[] = {
+        VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+        VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR,
+    };
+    const void *found = NULL;
+    for (size_t k = 0; info && k < COUNT_OF(kinds) && !found; k++)
+        found = chain_find(info->pNext, kinds[k]);
+    return found;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_GetPipelineKeyKHR(VkDevice device,
+                                                    const VkPipelineCreateInfoKHR *info,
+                                                    VkPipelineBinaryKeyKHR *key)
+{
+    Swaps w;
+    HlDevice *d = hl_device(device);
+    const void *given = pipeline_of(info);
+    if (!given || !any_concerns(d, given, 1))
+        return d->GetPipelineKeyKHR(device, info, key);
+    Info own = info_at(given, 0);
+    VkPipelineCreateInfoKHR changed = { .sType = info->sType, .pNext = &own };
+    VkResult r = swaps_begin(&w, d, &own, true);
+    if (!r)
+        r = d->GetPipelineKeyKHR(device, &changed, key);
+    swaps_end(&w);
+    return r;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL hl_CreatePipelineBinariesKHR(
+    VkDevice device, const VkPipelineBinaryCreateInfoKHR *info, const VkAllocationCallbacks *alloc,
+    VkPipelineBinaryHandlesInfoKHR *out)
+{
+    Swaps w;
+    HlDevice *d = hl_device(device);
+    const void *given = pipeline_of(info->pPipelineCreateInfo);
+    if (!given || !any_concerns(d, given, 1))
+        return d->CreatePipelineBinariesKHR(device, info, alloc, out);
+    Info own = info_at(given, 0);
+    VkPipelineCreateInfoKHR changed = { .sType = info->pPipelineCreateInfo->sType, .pNext = &own };
+    VkPipelineBinaryCreateInfoKHR all = *info;
+    all.pPipelineCreateInfo = &changed;
+    VkResult r = swaps_begin(&w, d, &own, true);
+    if (!r)
+        r = d->CreatePipelineBinariesKHR(device, &all, alloc, out);
+    swaps_end(&w);
+    return r;
+}
+
+/* ---- shader objects -------------------------------------------------------------------------- */
+
+static bool is_shader_of_ours(const HlDevice *d, const VkShaderCreateInfoEXT *s)
+{
+    return s->codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT && hl_is_family(d, s->pCode, s->codeSize);
+}
+
+static bool is_compute_of_ours(const HlDevice *d, const VkShaderCreateInfoEXT *s)
+{
+    return s->stage == VK_SHADER_STAGE_COMPUTE_BIT && is_shader_of_ours(d, s);
+}
+
+/* The structure for pipelines' stages is the one for shaders under another name. */
+static VkResult swap_shader(Swap *w, HlDevice *d, VkShaderCreateInfoEXT *info)
+{
+    VkShaderModuleCreateInfo code = { .sType = INLINE_CODE,
+                                      .pNext = info->pNext,
+                                      .codeSize = info->codeSize,
+                                      .pCode = info->pCode };
+    VkPipelineShaderStageCreateInfo stage = { .pNext = &code,
+                                              .stage = info->stage,
+                                              .pName = info->pName,
+                                              .pSpecializationInfo = info->pSpecializationInfo };
+    VkResult r = swap_begin(w, d, &stage, true);
+    if (r)
+        return r;
+    info->pNext = w->stage.pNext;
+    info->pSpecializationInfo = w->stage.pSpecializationInfo;
+    info->codeSize = w->lowered->size;
+    info->pCode = w->lowered->words;
+    if (info->stage != VK_SHADER_STAGE_COMPUTE_BIT)
+        return r;
+    info->flags &= ~(VkFlags)(VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT |
+                              VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT);
+    if (w->stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT)
+        info->flags |= VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+    return r;
+}
+
+static VkResult create_shader(HlDevice *d, VkShaderCreateInfoEXT info,
+                              const VkAllocationCallbacks *alloc, VkShaderEXT *out)
+{
+    Swap w;
+    VkResult r = swap_shader(&w, d, &info);
+    if (!r)
+        r = d->CreateShadersEXT(d->handle, 1, &info, alloc, out);
+    swap_end(&w);
+    return r;
+}
+
+/* In one call, since some of them may be linked to each other. */
+static VkResult create_others(HlDevice *d, uint32_t n, const VkShaderCreateInfoEXT *infos,
+                              const VkAllocationCallbacks *alloc, VkShaderEXT *out)
+{
+    uint32_t others = 0, swapped = 0, k;
+    VkShaderCreateInfoEXT *list = malloc(n * sizeof *list);
+    VkShaderEXT *made = calloc(n, sizeof *made);
+    Swap *swaps = calloc(n, sizeof *swaps);
+    VkResult result = list && made && swaps ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (k = 0; k < n && !result; k++) {
+        if (is_compute_of_ours(d, &infos[k]))
+            continue;
+        list[others] = infos[k];
+        if (is_shader_of_ours(d, &infos[k]))
+            result = swap_shader(&swaps[swapped++], d, &list[others]);
+        others++;
+    }
+    if (others && !result)
+        result = d->CreateShadersEXT(d->handle, others, list, alloc, made);
+    for (k = others = 0; k < n && made; k++)
+        out[k] = is_compute_of_ours(d, &infos[k]) ? VK_NULL_HANDLE : made[others++];
+    while (swapped)
+        swap_end(&swaps[--swapped]);
+    free(list);
+    free(made);
+    free(swaps);
+    return result;
+}
+
+/* Of several that fail, the result is of the first whose handle is null. */
+VKAPI_ATTR VkResult VKAPI_CALL hl_CreateShadersEXT(VkDevice device, uint32_t n,
+                                                   const VkShaderCreateInfoEXT *infos,
+                                                   const VkAllocationCallbacks *alloc,
+                                                   VkShaderEXT *out)
+{
+    HlDevice *d = hl_device(device);
+    bool any = false, good = true;
+    for (uint32_t k = 0; k < n && !any; k++)
+        any = d->ours && is_shader_of_ours(d, &infos[k]);
+    if (!any)
+        return d->CreateShadersEXT(device, n, infos, alloc, out);
+    memset(out, 0, n * sizeof *out);
+    VkResult result = create_others(d, n, infos, alloc, out);
+    for (uint32_t k = 0; k < n && good; k++) {
+        VkResult r = is_compute_of_ours(d, &infos[k]) ? create_shader(d, infos[k], alloc, &out[k])
+                                                      : VK_SUCCESS;
+        result = r ? r : result;
+        good = out[k] != VK_NULL_HANDLE;
+    }
+    return result;
 }

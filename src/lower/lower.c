@@ -301,8 +301,56 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     return good || !l.crowded ? good : lower_without_parts(&before, l.undealt, o);
 }
 
+/* ---- modules of other stages ----------------------------------------------------------------- */
+
+static bool holds_small_float(const Lower *l, const SpvType *t)
+{
+    bool holds = t && lower_lacks_float(l, t);
+    for (uint32_t k = 0; t && !holds && t->kind == SPV_STRUCT && k < t->count; k++)
+        holds = holds_small_float(l, t->members[k]);
+    return holds || (t && t->element && t->kind != SPV_POINTER && holds_small_float(l, t->element));
+}
+
+/* What integers of the same width cannot stand for. */
+static bool refuse_declaration(Lower *l, const SpvInst *i)
+{
+    const SpvType *t = i->type ? spv_type(l->m, i->type) : NULL;
+    if (i->op == SpvOpTypeCooperativeMatrixKHR || i->op == SpvOpTypeCooperativeMatrixNV)
+        return !lower_refuse(l, i, "matrices are for compute shaders alone");
+    if (i->op == SpvOpSpecConstantOp && holds_small_float(l, t))
+        return !lower_refuse(l, i, "it is calculated when the pipeline is made");
+    bool crosses = i->op == SpvOpVariable && (spv_operand(i, 0) == SpvStorageClassInput ||
+                                              spv_operand(i, 0) == SpvStorageClassOutput);
+    if (crosses && holds_small_float(l, t->element))
+        return !lower_refuse(l, i, "stages pass no integers on in its place");
+    return false;
+}
+
+static bool lower_all(PassContext *c, const LowerOptions *o)
+{
+    Lower l = { .m = c->module,
+                .profile = o->profile,
+                .scratch = c->scratch,
+                .sink = c->sink,
+                .pass = "small_floats" };
+    for (const SpvInst *i = l.m->globals.first; i; i = i->next)
+        if (refuse_declaration(&l, i))
+            return false;
+    drop_lines(l.m);
+    small_floats(&l);
+    l.pass = "small_numbers";
+    if (!l.failed)
+        small_numbers(&l);
+    if (l.failed)
+        return false;
+    lower_finish(&l);
+    pass_lines(l.m);
+    return true;
+}
+
 /* A function of its own, so that nothing it changes is in the frame that setjmp saved. */
-static bool guarded(PassContext *c, const LowerOptions *o)
+static bool guarded(PassContext *c, const LowerOptions *o,
+                    bool (*run)(PassContext *c, const LowerOptions *o))
 {
     jmp_buf failed, *outer = c->module->arena->on_failure;
     if (setjmp(failed)) {
@@ -311,7 +359,7 @@ static bool guarded(PassContext *c, const LowerOptions *o)
         return false;
     }
     c->scratch->on_failure = c->module->arena->on_failure = &failed;
-    bool ok = lower_entry(c, o);
+    bool ok = run(c, o);
     c->module->arena->on_failure = outer;
     return ok;
 }
@@ -325,7 +373,17 @@ bool lower_module(SpvModule *m, const LowerOptions *o, DiagSink *sink)
                                    .n_spec = o->n_spec,
                                    .subgroup_size = width };
     PassContext c = { .module = m, .options = &passes_options, .sink = sink, .scratch = &scratch };
-    bool ok = guarded(&c, o);
+    bool ok = guarded(&c, o, lower_entry);
+    arena_free(&scratch);
+    return ok;
+}
+
+bool lower_types(SpvModule *m, const LowerProfile *profile, DiagSink *sink)
+{
+    Arena scratch = { 0 };
+    const LowerOptions o = { .profile = profile };
+    PassContext c = { .module = m, .sink = sink, .scratch = &scratch };
+    bool ok = guarded(&c, &o, lower_all);
     arena_free(&scratch);
     return ok;
 }

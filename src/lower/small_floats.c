@@ -276,8 +276,7 @@ static void multiply_vectors(Lower *l, SpvInst *i)
     }
     lower_note(l, i, "sums in f32");
     lower_undecorate(l, i->id);
-    build_replace(l, i,
-                  lacks ? narrow(l, i, &n, sum) : BUILD(l, i, SpvOpFConvert, t->id, sum));
+    build_replace(l, i, lacks ? narrow(l, i, &n, sum) : BUILD(l, i, SpvOpFConvert, t->id, sum));
 }
 
 static void visit(Lower *l, SpvInst *i)

@@ -41,6 +41,10 @@ static struct {
     VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloats; /* that the last device asked for */
     uint32_t capabilities[64]; /* of the last module */
     uint32_t n_capabilities;
+    uint32_t code[4096]; /* of the last module that fits */
+    size_t code_size;
+    VkPipelineShaderStageCreateInfo stage; /* the last of graphics and of ray tracing */
+    VkDeferredOperationKHR deferred;
     VkShaderModule keyed;         /* the module of the last key or binary */
     const char *said;             /* of the layer to messengers */
 } below;
@@ -137,6 +141,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
     below.family |= has_family(info->pCode, info->codeSize);
     below.words = hash_bytes(info->pCode, info->codeSize, 0);
     keep_capabilities(info->pCode, info->codeSize);
+    below.code_size = MIN(info->codeSize, sizeof below.code);
+    memcpy(below.code, info->pCode, below.code_size);
     below.barriers = count(info->pCode, info->codeSize, BARRIER);
     below.shuffles = count(info->pCode, info->codeSize, SHUFFLE_XOR);
     below.module = r ? VK_NULL_HANDLE : *out;
@@ -229,8 +235,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_graphics(VkDevice d, VkPipelineCach
                                                       const VkAllocationCallbacks *alloc,
                                                       VkPipeline *out)
 {
-    (void)d, (void)cache, (void)infos, (void)alloc;
+    (void)d, (void)cache, (void)alloc;
     below.calls++;
+    if (infos && !infos->pNext && infos->stageCount)
+        below.stage = infos->pStages[infos->stageCount - 1];
     for (uint32_t k = 0; k < n; k++)
         out[k] = (VkPipeline)(uintptr_t)1;
     return VK_SUCCESS;
@@ -242,8 +250,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_rays(VkDevice d, VkDeferredOperatio
                                                   const VkAllocationCallbacks *alloc,
                                                   VkPipeline *out)
 {
-    (void)deferred, (void)infos;
-    return create_graphics(d, cache, n, NULL, alloc, out);
+    VkGraphicsPipelineCreateInfo same = { .stageCount = infos->stageCount,
+                                          .pStages = infos->pStages };
+    below.deferred = deferred;
+    return create_graphics(d, cache, n, n == 1 ? &same : NULL, alloc, out);
 }
 
 static VKAPI_ATTR void VKAPI_CALL say(VkInstance i, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -626,12 +636,13 @@ TEST(keys_and_binaries_are_of_lowered_modules)
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
+/* The last of them. */
 static bool is_refused(VkResult r, const VkPipeline *out, uint32_t n)
 {
-    bool refused = r == VK_ERROR_UNKNOWN && !below.calls && below.said &&
-                   !strcmp(below.said, "stages");
+    bool refused = r == VK_ERROR_UNKNOWN && below.calls == n - 1 && below.said &&
+                   !strcmp(below.said, "heddle");
     for (uint32_t k = 0; k < n; k++)
-        refused &= out[k] == VK_NULL_HANDLE;
+        refused &= (out[k] == VK_NULL_HANDLE) == (k == n - 1);
     below.said = NULL;
     below.calls = 0;
     return refused;
@@ -832,12 +843,12 @@ static const char *const bfloat_matrices = MATRICES("bfloat16_t"),
                   *const float8_matrices = MATRICES("floate4m3_t");
 
 /* It doubles what it is given. */
-static bool doubles(Gpu *g, const char *source)
+static bool doubles_words(Gpu *g, const uint32_t *words, size_t size)
 {
     GpuProgram p = { .n_types = 2 };
     GpuBuffer a = { 0 }, c = { 0 };
     bool right = !gpu_buffer(g, 4 * 256, &a) && !gpu_buffer(g, 4 * 256, &c) &&
-                 !gpu_program_glsl(g, source, &p);
+                 !gpu_program(g, words, size, &p);
     for (uint32_t i = 0; right && i < 256; i++)
         ((float *)a.data)[i] = (float)(i % 13) - 4;
     right = right && !dispatch(g, &p, &a, &c);
@@ -846,6 +857,15 @@ static bool doubles(Gpu *g, const char *source)
     gpu_program_free(g, &p);
     gpu_buffer_free(g, &a);
     gpu_buffer_free(g, &c);
+    return right;
+}
+
+static bool doubles(Gpu *g, const char *source)
+{
+    size_t size;
+    uint32_t *words = gpu_spirv(source, &size);
+    bool right = words && doubles_words(g, words, size);
+    free(words);
     return right;
 }
 
@@ -910,6 +930,52 @@ TEST(small_floats_of_a_driver_that_has_the_types_alone)
     free(words);
     below.partly = false;
     gpu_free(&g);
+}
+
+/* They may be in any stage: the driver gets a module that says the same in integers. */
+TEST(small_floats_of_other_stages)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 2 };
+    VkPipeline out[2] = { 0 };
+    REQUIRE(layer_open());
+    setenv("HEDDLE_MATRICES", "none", 1);
+    setenv("HEDDLE_LAYER_EXTENSIONS", "+VK_KHR_shader_bfloat16,+VK_EXT_shader_float8", 1);
+    REQUIRE(instance_new(&g) && device_new(&g, small_names, COUNT_OF(small_names)));
+    REQUIRE(gpu_program_glsl(&g, convert, &p) == VK_SUCCESS);
+    VkSpecializationInfo spec = { 0 };
+    VkPipelineShaderStageCreateInfo stage = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .module = p.module,
+        .stage = VK_SHADER_STAGE_FRAGMENT_BIT, .pName = "main", .pSpecializationInfo = &spec };
+    VkGraphicsPipelineCreateInfo graphics = {
+        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 1,
+        .pStages = &stage, .basePipelineIndex = -1 };
+    VkRayTracingPipelineCreateInfoKHR rays = {
+        .sType = VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR, .stageCount = 1,
+        .pStages = &stage, .basePipelineIndex = -1 };
+    PFN_vkCreateGraphicsPipelines create =
+        (PFN_vkCreateGraphicsPipelines)command(&g, "vkCreateGraphicsPipelines");
+    PFN_vkCreateRayTracingPipelinesKHR trace =
+        (PFN_vkCreateRayTracingPipelinesKHR)command(&g, "vkCreateRayTracingPipelinesKHR");
+    CHECK(create(g.device, NULL, 1, &graphics, NULL, out) == VK_SUCCESS && out[0]);
+    CHECK(below.stage.module == below.module && below.stage.module != p.module);
+    CHECK(below.stage.pSpecializationInfo == &spec);
+    CHECK(!declared(BFLOAT16) && !declared(FLOAT8) && below.code_size < sizeof below.code);
+    size_t size = below.code_size;
+    uint32_t *words = malloc(size);
+    memcpy(words, below.code, size);
+    /* the structures end with the call, so that none is deferred */
+    VkDeferredOperationKHR deferred = (VkDeferredOperationKHR)(uintptr_t)1;
+    below.stage.module = VK_NULL_HANDLE;
+    CHECK(trace(g.device, deferred, NULL, 1, &rays, NULL, out) == VK_OPERATION_NOT_DEFERRED_KHR);
+    CHECK(below.stage.module && below.stage.module != p.module && !below.deferred);
+    /* and it calculates the same */
+    stage.module = VK_NULL_HANDLE;
+    gpu_program_free(&g, &p);
+    CHECK(doubles_words(&g, words, size));
+    free(words);
+    gpu_free(&g);
+    unsetenv("HEDDLE_LAYER_EXTENSIONS");
 }
 
 TEST(small_floats_that_are_hidden)

@@ -5,7 +5,8 @@
  * the cpu; heddle's own has no more of matrices than HEDDLE_ELSEWHERE_MATRICES. With
  * HEDDLE_ELSEWHERE in the environment it is the system's driver (tests/lower/driver.sh). With
  * HEDDLE_ELSEWHERE_LAYER, a build's share/, that build's layer is between heddle and the driver:
- * then the device has all of the family, and it is the layer that lowers.
+ * then the device has all of the family, and it is the layer that lowers; with
+ * HEDDLE_ELSEWHERE_SMALL that is bf16 and fp8 as well, though the driver has them.
  */
 #include "base/base.h"
 #include "../wrap.h"
@@ -36,6 +37,9 @@ __attribute__((constructor)) static void choose_driver(void)
     setenv("VK_ADD_IMPLICIT_LAYER_PATH", HEDDLE_ELSEWHERE_LAYER "/vulkan/implicit_layer.d", 1);
     setenv("HEDDLE_LAYER", "1", 1);
     setenv("HEDDLE_LOG", "stderr", 0);
+#ifdef HEDDLE_ELSEWHERE_SMALL
+    setenv("HEDDLE_LAYER_EXTENSIONS", "+VK_KHR_shader_bfloat16,+VK_EXT_shader_float8", 1);
+#endif
 #endif
 }
 
