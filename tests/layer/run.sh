@@ -39,22 +39,24 @@ if ! command -v vulkaninfo > /dev/null; then
     echo "0 passed, 0 failed"
     exit 0
 fi
-count() { grep -cE '^[[:space:]]*VK_(KHR_cooperative_matrix |NV_cooperative_matrix2 |QCOM_cooperative_matrix_conversion|QCOM_shader_multiple_wait)'; }
+count() { grep -cE '^[[:space:]]*VK_(KHR_cooperative_matrix |NV_cooperative_matrix2 |QCOM_cooperative_matrix_conversion|QCOM_shader_multiple_wait|KHR_shader_bfloat16|EXT_shader_float8)'; }
 for driver in "$own" "$lavapipe"; do
     [ -r "$driver" ] || continue
+    types=0
+    [ "$driver" = "$lavapipe" ] || types=2 # heddle's own has bf16 and 8-bit floats
     said=$(VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver vulkaninfo 2> /dev/null)
     n=$(printf '%s\n' "$said" | count)
-    [ "$n" = 0 ]
+    [ "$n" = $types ]
     verdict "$driver: bare" $? "$n extensions of the family"
     said=$(with_driver "$driver" vulkaninfo 2> /dev/null)
     n=$(printf '%s\n' "$said" | count)
-    [ "$n" = 4 ]
-    verdict "$driver: through the layer" $? "$n extensions of the family, not 4"
+    [ "$n" = 6 ]
+    verdict "$driver: through the layer" $? "$n extensions of the family, not 6"
     said=$(HEDDLE_LAYER_EXTENSIONS=-VK_NV_cooperative_matrix2 with_driver "$driver" vulkaninfo \
         2> /dev/null)
     n=$(printf '%s\n' "$said" | count)
-    [ "$n" = 3 ]
-    verdict "$driver: one hidden" $? "$n extensions of the family, not 3"
+    [ "$n" = 5 ]
+    verdict "$driver: one hidden" $? "$n extensions of the family, not 5"
 done
 if [ -r "$lavapipe" ]; then # what brings the layer brings no driver
     said=$(env -u VK_DRIVER_FILES -u VK_ICD_FILENAMES "$build/bin/heddle" vulkan --layer -- \
