@@ -58,9 +58,9 @@ static void question(void *user)
 
 void hl_ask(HlInstance *i, HlPhysical *p, PFN_vkSetDeviceLoaderData set_dispatch)
 {
-    const LowerProfile *known = &p->facts.profile;
-    bool asks = known->ownership == PROFILE_OPAQUE && known->n_shapes && i->create_device;
-    if (!asks || atomic_exchange(&p->asked, true))
+    const LowerProfile *known = &p->facts.profile; /* which only the first thread may change */
+    if (!known->n_shapes || !i->create_device || atomic_exchange(&p->asked, true) ||
+        known->ownership != PROFILE_OPAQUE)
         return;
     Question q = { .instance = i,
                    .physical = p,
