@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "lower/lower.h"
 
-/* A fragment shader with textures, derivatives and OpKill; "@" is where a case puts declarations. */
+/* A fragment shader with textures, derivatives and OpKill; a case puts declarations at "@". */
 static const char shader[] =
     "OpCapability Shader\nOpCapability BFloat16TypeKHR\nOpCapability Float8EXT\n"
     "OpExtension \"SPV_KHR_bfloat16\"\nOpExtension \"SPV_EXT_float8\"\n"
@@ -17,7 +17,8 @@ static const char shader[] =
     "OpDecorate %uv Location 0\nOpDecorate %color Location 0\n"
     "OpDecorate %tex DescriptorSet 0\nOpDecorate %tex Binding 0\nOpDecorate %n SpecId 3\n"
     "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%u32 = OpTypeInt 32 0\n"
-    "%f32 = OpTypeFloat 32\n%bf16 = OpTypeFloat 16 BFloat16KHR\n%fp8 = OpTypeFloat 8 Float8E4M3EXT\n"
+    "%f32 = OpTypeFloat 32\n%bf16 = OpTypeFloat 16 BFloat16KHR\n"
+    "%fp8 = OpTypeFloat 8 Float8E4M3EXT\n"
     "%bf16x2 = OpTypeVector %bf16 2\n%f32x2 = OpTypeVector %f32 2\n%f32x4 = OpTypeVector %f32 4\n"
     "%bool = OpTypeBool\n%n = OpSpecConstant %u32 4\n%zero = OpConstant %f32 0\n"
     "%p_f32x2 = OpTypePointer Input %f32x2\n%p_f32x4 = OpTypePointer Output %f32x4\n"
