@@ -189,14 +189,28 @@ static SpvId encode(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId magnit
     return build_select(l, at, finite, most, build_const(l, overflow));
 }
 
+/* bf16 is the upper half of f32: what is rounded up carries into it, at most up to infinity. */
+static SpvId narrow_half(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId bits)
+{
+    SpvId kept = bits;
+    if (!n->towards_zero) {
+        SpvId odd = mask(l, at, shift_right(l, at, bits, 16), 1);
+        kept = build_add(l, at, build_add(l, at, bits, build_const(l, 0x7fff)), odd);
+    }
+    SpvId nan = bitwise(l, at, SpvOpBitwiseOr, bits, 0x400000);
+    SpvId is_nan = build_less(l, at, build_const(l, INFINITE), mask(l, at, bits, MAGNITUDE));
+    return shift_right(l, at, build_select(l, at, is_nan, nan, kept), 16);
+}
+
+/* A NaN keeps the top of its payload, and is quiet. */
 SpvId small_narrow(Lower *l, SpvInst *at, const LowerNarrowing *n, SpvId value)
 {
     const SpvType *t = n->to;
     uint32_t fraction = fraction_of(t), sign = 1u << (t->bits - 1);
     SpvId bits = to_bits(l, at, value), magnitude = mask(l, at, bits, MAGNITUDE);
-    SpvId code = t->format == SPV_BF16 ? cut(l, at, n, magnitude, build_const(l, 16))
-                                       : encode(l, at, n, magnitude);
-    /* a NaN keeps the top of its payload, and is quiet */
+    if (t->format == SPV_BF16)
+        return narrow_half(l, at, n, bits);
+    SpvId code = encode(l, at, n, magnitude);
     SpvId nan = mask(l, at, shift_right(l, at, magnitude, 23 - fraction), sign - 1);
     nan = t->format == SPV_E4M3 ? build_const(l, overflow_of(t))
                                 : bitwise(l, at, SpvOpBitwiseOr, nan, 1u << (fraction - 1));
