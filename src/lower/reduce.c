@@ -3,10 +3,12 @@
  * reduce: SPV_NV_cooperative_matrix2's reductions through workgroup memory. Results that differ are
  * those of groups of elements: rows, columns, all, squares of 2 x 2. A strip of groups whose
  * results are whole tiles is done at once: its elements are staged a window after the other, each
- * invocation combines those of its own groups, in order; then tiles are made of what came out.
+ * invocation combines those of its own groups, by parts; then tiles are made of what came out.
  * Tiles that are the same are made once.
  */
 #include "lower/internal.h"
+
+enum { MOST_IN_PART = 8 }; /* elements that are combined one after the other */
 
 typedef struct Reduction {
     Lower *l;
@@ -19,6 +21,7 @@ typedef struct Reduction {
     uint32_t strip_row, strip_col; /* its first group */
     uint32_t room;                 /* of the strip's results, before what else is staged */
     SpvId sums;                    /* a variable: an invocation's groups' */
+    SpvId part;                    /* another: of a part of one */
     LowerWindow window;            /* of the strip's elements */
 } Reduction;
 
@@ -50,13 +53,14 @@ static void open_reduction(Lower *l, SpvInst *i, Reduction *x)
     x->room = (n + 15) / 16 * 16; /* matrices begin at multiples of 16 bytes */
     SpvId count = build_const(l, (n + lanes - 1) / lanes);
     x->sums = build_variable(l, i, spv_array_type(l->m, element_of(x)->id, count));
+    x->part = build_variable(l, i, element_of(x)->id);
 }
 
 /* ---- combining ------------------------------------------------------------------------------- */
 
-/* Element k of those in the window that are in the group with that row and column in the strip:
- * along rows, in squares along columns. */
-static SpvId element_in(const Reduction *x, SpvInst *at, const LowerElement *group, SpvId k)
+/* Where element k is of those in the window that are in the group with that row and column in the
+ * strip: along rows, in squares along columns. */
+static SpvId place_in(const Reduction *x, SpvInst *at, const LowerElement *group, SpvId k)
 {
     Lower *l = x->l;
     bool square = x->deep == 2;
@@ -68,25 +72,74 @@ static SpvId element_in(const Reduction *x, SpvInst *at, const LowerElement *gro
     if (!x->all_cols)
         col = build_add(l, at, col, build_mul(l, at, group->column, build_const(l, x->wide)));
     SpvId number = build_add(l, at, build_mul(l, at, row, build_const(l, x->window.cols)), col);
-    return staging_load(l, at, element_of(x)->id, scope_of(x),
-                        build_add(l, at, number, build_const(l, x->room)));
+    return build_add(l, at, number, build_const(l, x->room));
+}
+
+static SpvId element_in(const Reduction *x, SpvInst *at, const LowerElement *group, SpvId k)
+{
+    return staging_load(x->l, at, element_of(x)->id, scope_of(x), place_in(x, at, group, k));
+}
+
+static void combine_into(const Reduction *x, SpvInst *at, SpvId sum, SpvId next)
+{
+    SpvId element = element_of(x)->id, left = build_load(x->l, at, element, sum);
+    SpvId both = BUILD(x->l, at, SpvOpFunctionCall, element, x->combine, left, next);
+    build_store(x->l, at, sum, both);
+}
+
+/* Of n elements from that one on. */
+static SpvId combine_part(const Reduction *x, SpvInst *at, const LowerElement *group, SpvId from,
+                          uint32_t n)
+{
+    Lower *l = x->l;
+    SpvInst *body;
+    SpvId k;
+    build_store(l, at, x->part, element_in(x, at, group, from));
+    if (n > 1) {
+        build_loop(l, at, n - 1, &body, &k);
+        k = build_add(l, body, build_add(l, body, k, build_const(l, 1)), from);
+        combine_into(x, body, x->part, element_in(x, body, group, k));
+    }
+    return build_load(l, at, element_of(x)->id, x->part);
+}
+
+static uint32_t part_of(uint32_t n)
+{
+    for (uint32_t k = MOST_IN_PART; k > 1 && n > MOST_IN_PART; k--)
+        if (n % k == 0)
+            return k;
+    return n;
+}
+
+/* A sum of thousands of numbers, one after the other, soon has a last bit that is larger than they
+ * are, in bf16 at 256. So what parts come to takes the place of the first elements, and so on. */
+static SpvId combine_parts(const Reduction *x, SpvInst *at, const LowerElement *group, uint32_t n)
+{
+    Lower *l = x->l;
+    for (uint32_t part; (part = part_of(n)) < n; n /= part) {
+        SpvInst *body;
+        SpvId k;
+        build_loop(l, at, n / part, &body, &k);
+        SpvId from = build_mul(l, body, k, build_const(l, part));
+        SpvId sum = combine_part(x, body, group, from, part);
+        staging_store(l, body, scope_of(x), place_in(x, body, group, k), sum);
+    }
+    return combine_part(x, at, group, build_const(l, 0), n);
 }
 
 static void combine_group(const Reduction *x, SpvInst *at, const LowerElement *group, SpvId e)
 {
     Lower *l = x->l;
-    SpvId element = element_of(x)->id, k;
-    SpvInst *body;
+    SpvId element = element_of(x)->id;
     bool first = !x->window.row && !x->window.col;
     uint32_t n =
         (x->all_rows ? x->window.rows : x->deep) * (x->all_cols ? x->window.cols : x->wide);
     SpvId sum = build_element(l, at, SpvStorageClassFunction, element, x->sums, e);
+    SpvId all = combine_parts(x, at, group, n);
     if (first)
-        build_store(l, at, sum, element_in(x, at, group, build_const(l, 0)));
-    build_loop(l, at, n - first, &body, &k);
-    k = build_add(l, body, k, build_const(l, first));
-    SpvId next = element_in(x, body, group, k), left = build_load(l, body, element, sum);
-    build_store(l, body, sum, BUILD(l, body, SpvOpFunctionCall, element, x->combine, left, next));
+        build_store(l, at, sum, all);
+    else
+        combine_into(x, at, sum, all);
     bool last = x->window.row + x->window.rows == x->window.all_rows &&
                 x->window.col + x->window.cols == x->window.all_cols;
     if (last)
@@ -181,6 +234,6 @@ void lower_reduce(Lower *l, SpvInst *i)
     SpvId result = x.to.type == x.to.whole->id
                        ? parts[0]
                        : build(l, i, SpvOpCompositeConstruct, x.to.whole->id, parts, n);
-    lower_note(l, i, "workgroup memory, calls in order");
+    lower_note(l, i, "workgroup memory, calls by parts");
     build_replace(l, i, result);
 }

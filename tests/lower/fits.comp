@@ -14,7 +14,7 @@
 // RUN:     %spirv-val --target-env vulkan1.3 %t.spv && \
 // RUN:     %heddle run %t.spv --bind 0=randn:f16[32,32]@1 --bind 1=randn:f16[32,32]@2 \
 // RUN:     --bind 2=zeros:f32[32,32] --compare 2=%t.npy --tolerance 1e-5 || exit 1; done
-// TABLE: OpCooperativeMatrixReduceEXT {{ *}}1 {{ *}}lower_nv2 {{ *}}workgroup memory, calls in order
+// TABLE: OpCooperativeMatrixReduceEXT {{ *}}1 {{ *}}lower_nv2 {{ *}}workgroup memory, calls by parts
 // TABLE: OpCooperativeMatrixLoadKHR {{ *}}2 {{ *}}fit_matrices {{ *}}loads of tiles
 // TABLE: OpCooperativeMatrixMulAddKHR {{ *}}1 {{ *}}fit_matrices {{ *}}multiply-adds of tiles
 // CHECK-NOT: SPV_NV_cooperative_matrix2

@@ -16,7 +16,7 @@
 // HELD-NOT: {{OpControlBarrier|OpVariable .* Workgroup}}
 // HELD: OpFunctionCall
 // HELD-NOT: {{OpControlBarrier|OpVariable .* Workgroup}}
-// SQUARES: OpCooperativeMatrixReduceEXT {{ *}}1 {{ *}}lower_nv2 {{ *}}workgroup memory, calls in order
+// SQUARES: OpCooperativeMatrixReduceEXT {{ *}}1 {{ *}}lower_nv2 {{ *}}workgroup memory, calls by parts
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
