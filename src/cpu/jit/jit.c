@@ -284,6 +284,8 @@ static bool run_passes(Compile *c)
 {
     if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
         return false;
+    if (!cpu_carry_masks(c->module, c->target))
+        return fail(c, "out of memory", "");
     cpu_work_around(c->module, c->options->optimise && !c->fast ? c->target->vector_bits : 0);
     return true;
 }

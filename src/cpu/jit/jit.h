@@ -56,6 +56,10 @@ void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t v
 /* Whether everything that jit.c can do for the module takes longer than people like to wait. */
 bool cpu_is_large(LLVMModuleRef module, uint32_t vector_bits);
 
+/* ---- masks.c: before workarounds.c, optimised or not ----------------------------------------- */
+
+bool cpu_carry_masks(LLVMModuleRef module, const CpuTarget *target); /* false: out of memory */
+
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 
 /* In vectors of up to known_bits the passes are taken to have found all constant lanes. */
