@@ -6,7 +6,7 @@
 // RUN: not grep -n 'remarks.comp:4[1-3]:' %t.txt
 // RUN: %heddle compile %s --remarks --subgroup-size 64 | grep 'gather of 64 lanes'
 // RUN: %heddle compile %s --remarks -o %t.out && cmp %t.out %t.txt
-// CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: stride 516 bytes{{.*}} [gather]
+// CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: stride 1032 bytes{{.*}} [gather]
 // CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: gather of 32 lanes: their index follows no pattern that is known [gather]
 // CHECK-DAG: remarks.comp:[[@LINE+29]]: remark: divergent: lanes part here; {{.*}} [divergent-branch]
 // CHECK-DAG: remarks.comp:[[@LINE+32]]: remark: divergent: lanes leave the loop {{.*}} [divergent-loop]
@@ -35,7 +35,7 @@ void main()
     float plain = float(y[i]);
     uint own[16];
 
-    float v = parts[i].a;
+    float v = parts[2 * i].a;
     v += parts[y[i] & 7u].b;
     if (v > plain)
         v = sqrt(v) + parts[0].c[i & 3u];

@@ -72,15 +72,15 @@ static void load_vectors(Emit *e, const Chunks *c, LV address, uint32_t first, L
     }
 }
 
-/* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
-static LV interleave(Emit *e, const Chunks *c, LV x, LV y, bool second)
+LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second)
 {
     int from[MOST];
-    for (uint32_t k = 0; k < c->size; k++) {
-        uint32_t at = k % c->in_block / 2 + (second ? c->in_block / 2 : 0);
-        from[k] = (int)(k / c->in_block * c->in_block + at + (k % 2 ? c->size : 0));
+    uint32_t size = LLVMGetVectorSize(LLVMTypeOf(x));
+    for (uint32_t k = 0; k < size; k++) {
+        uint32_t at = k % in_block / 2 + (second ? in_block / 2 : 0);
+        from[k] = (int)(k / in_block * in_block + at + (k % 2 ? size : 0));
     }
-    return ir_shuffle(e->b, x, y, from, c->size);
+    return ir_shuffle(e->b, x, y, from, size);
 }
 
 /* Every other block of x and y, from the first or the second one. */
@@ -101,7 +101,7 @@ static void transpose(Emit *e, const Chunks *c, LV *v)
         memcpy(from, v, n * sizeof *v);
         for (uint32_t k = 0; k < n; k++) {
             const LV *block = from + k / c->in_block * c->in_block + k % c->in_block / 2;
-            v[k] = interleave(e, c, block[0], block[half], k % 2);
+            v[k] = chunks_interleave(e, block[0], block[half], c->in_block, k % 2);
         }
     }
     for (uint32_t stage = 1; stage < c->blocks; stage *= 2) {

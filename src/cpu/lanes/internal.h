@@ -136,10 +136,18 @@ bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part);
 /* Loads a scalar of each lane so, of `type` all together. NULL: it cannot. */
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align);
 
+/* ---- slices.c: pieces of blocks, for windows.c ----------------------------------------------- */
+
+bool slices_suit(Emit *e, const EmitPointer *p, const LanesPart *part);
+/* Loads a scalar of each lane, all of which are active, of `type` all together. NULL: it cannot. */
+LV slices_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type);
+
 /* ---- chunks.c: scalars that follow one another in each lane ---------------------------------- */
 
 /* Loads the first of n scalars of each lane so; how many, 0 if it cannot. */
 uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves);
+/* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
+LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);
 
 /* ---- dot.c ----------------------------------------------------------------------------------- */
 

@@ -115,7 +115,7 @@ static bool shares_windows(Emit *e, const EmitPointer *p)
 bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     Windows w;
-    return plan(e, p, part, &w) && shares_windows(e, p);
+    return (plan(e, p, part, &w) || slices_suit(e, p, part)) && shares_windows(e, p);
 }
 
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align)
@@ -124,7 +124,7 @@ LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, u
     LV window[64], pieces[64];
     uint32_t n = 0;
     if (e->mask || !plan(e, p, part, &w))
-        return NULL;
+        return e->mask ? NULL : slices_load(e, p, part, type);
     LT vector = LLVMVectorType(LLVMIntTypeInContext(e->cx, (unsigned)w.unit * 8),
                                (unsigned)(WINDOW / w.unit));
     uint32_t per_group = w.group / w.lanes, at_once = MIN(per_group, 2u);
