@@ -205,6 +205,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
                            .subgroup_size = how->subgroup_size,
                            .optimise = !how->no_optimisation,
                            .forward = true,
+                           .whole = true,
                            .keep_variables = how->debug && how->no_optimisation };
     CpuOptions options = { .subgroup_size = how->subgroup_size,
                            .robust = how->robust,

@@ -26,6 +26,7 @@ typedef struct PassOptions {
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
     bool forward;        /* pass_forward */
+    bool whole;          /* pass_whole: invocations are lanes */
     bool whole_matrices; /* pass_promote: of variables of matrices alone, accessed as wholes */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct PassAheadReport *ahead;
@@ -103,6 +104,10 @@ bool pass_forward(PassContext *c);
  * that does several of its steps (options->fuse_steps) in one block; the old loop does the rest.
  * Simplifies. */
 bool pass_strip_mine(PassContext *c);
+
+/* With options->whole, precedes each loop whose invocations leave it by a counter of their own by a
+ * copy that they all run, which a vote of the subgroup ends. Simplifies. */
+bool pass_whole(PassContext *c);
 
 /* With options->ahead, software-pipelines the loops with a hint for wait queues
  * (SPV_QCOM_multiple_wait_queues): a value is loaded N iterations before its use into one of N

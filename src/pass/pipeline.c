@@ -32,6 +32,7 @@ static const Pass passes[] = {
     { "forward", pass_forward, true, false },
     { "load_ahead", pass_load_ahead, true, false },
     { "strip_mine", pass_strip_mine, true, false },
+    { "whole", pass_whole, true, false },
 };
 
 static bool run_pass(PassContext *c, const Pass *p)

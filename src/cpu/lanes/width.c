@@ -162,7 +162,8 @@ static bool suits(Emit *e, uint32_t position, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     switch (i->op) {
-    case SpvOpControlBarrier: return true;
+    case SpvOpControlBarrier:
+    case SpvOpGroupNonUniformAll: return true; /* pass_whole's: others would tell the width */
     case SpvOpExtInst: return spv_is_pure(i) || spv_is_nonsemantic(i);
     case SpvOpLoad:
     case SpvOpStore: return is_access_in_line(e, spv_operand(i, 0));
@@ -183,14 +184,16 @@ static bool is_carried(const Emit *e, uint32_t position, const SpvInst *i)
 
 static bool kernel_suits(Emit *e)
 {
-    uint32_t n = 0, carried = 0;
-    for (uint32_t k = 0; k + 1 < e->cfg->n; k++) /* the last is the exit */
+    uint32_t n = 0, carried;
+    for (uint32_t k = 0; k + 1 < e->cfg->n; k++) { /* the last is the exit */
+        carried = 0;
         for (const SpvInst *i = e->cfg->blocks[k].block->insts.first; i; i = i->next) {
             n += i->id && is_varying(e, i->id);
             carried += is_carried(e, k, i);
             if (n > MOST_INSTS || carried > MOST_CARRIED || !suits(e, k, i))
                 return false;
         }
+    }
     return true;
 }
 
