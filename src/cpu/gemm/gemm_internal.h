@@ -80,6 +80,8 @@ struct GemmPlan {
 };
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
+/* Products and sums are instructions of their own. */
+bool gemm_adds_apart(const GemmPlan *p);
 uint64_t gemm_vector_bytes(const GemmPlan *p);
 /* In the panel: from one unit's row to the next; from a vector of a row to the next. */
 uint64_t gemm_row_bytes(const GemmPlan *p);
@@ -158,6 +160,7 @@ static inline LLVMValueRef at(GemmGen *g, LLVMValueRef base, LLVMValueRef bytes)
 /* The same value, of which LLVM does not know what it is made of; in a register as the constraint
  * of inline assembly says. */
 LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint);
+LLVMValueRef gemm_opaque_vector(GemmGen *g, LLVMValueRef v);
 
 /* Loops run at least once: every count here is a positive constant, or a choice of two. */
 typedef struct GemmLoop {

@@ -10,6 +10,18 @@ LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint)
     return ir_asm(g->b, &nothing, LLVMTypeOf(v), &v, 1);
 }
 
+/* Of less than a register, and where the constraint is not known, the vector itself. */
+LLVMValueRef gemm_opaque_vector(GemmGen *g, LLVMValueRef v)
+{
+    static const char *const registers[][2] = { { "x86_64", "=v,0" }, { "aarch64", "=w,0" } };
+    const CpuTarget *t = g->gemm->target;
+    bool whole = g->p->lanes * comp_bytes(g->p->compute) * 8 == t->vector_bits;
+    for (size_t i = 0; whole && i < COUNT_OF(registers); i++)
+        if (!strncmp(t->triple, registers[i][0], strlen(registers[i][0])))
+            return gemm_opaque(g, v, registers[i][1]);
+    return v;
+}
+
 GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);

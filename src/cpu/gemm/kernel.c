@@ -252,11 +252,14 @@ static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
 }
 
 /* Nothing that reads memory moves across: LLVM would move the broadcasts of several k together and
- * spill them. */
-static void keep_apart(GemmGen *g)
+ * spill them. Nor are sums of integers reordered, which LLVM would add up as a tree: it spills what
+ * waits to be added (s8 by AVX2 at 1024: XXX to XXX of oneDNN). */
+static void keep_apart(GemmGen *g, LLVMValueRef *acc, uint32_t n)
 {
     static const IrAsm nothing = { "", "~{memory}", true };
     ir_asm(g->b, &nothing, LLVMVoidTypeInContext(g->cx), NULL, 0);
+    for (uint32_t i = 0; gemm_adds_apart(g->p) && i < n; i++)
+        acc[i] = gemm_opaque_vector(g, acc[i]);
 }
 
 /* Units of k an iteration; one of short kernels, whose compile time more are not worth. */
@@ -339,7 +342,7 @@ static void block(GemmGen *g, const RegisterBlock *k)
     LLVMValueRef unit = add(g, mul(g, places.i, n_units), units.i);
     for (uint32_t u = 0; u < at_once; u++) {
         if (u)
-            keep_apart(g);
+            keep_apart(g, acc, n);
         block_unit(g, k, &o, add(g, unit, k64(g, u)), acc);
     }
     gemm_loop_end(g, &units, at_once, n_units, acc);

@@ -128,13 +128,17 @@ static uint32_t block_rows(const GemmPlan *p, uint32_t vectors)
     return rows;
 }
 
+bool gemm_adds_apart(const GemmPlan *p)
+{
+    return p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
+}
+
 /* Whether there are registers for the sums, a row of B, a broadcast of A, and what a product of two
  * instructions holds in between. The sums may take three quarters of all. */
 static bool has_registers(const GemmPlan *p, uint32_t vectors)
 {
-    bool two = p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
     uint32_t of_b = p->engine->pairs ? 2 : 1; /* registers that a vector of it takes */
-    return (block_rows(p, vectors) + of_b) * vectors + 1 + two <= p->tuning->accumulators / 3 * 4;
+    return (block_rows(p, vectors) + of_b) * vectors + 1 + gemm_adds_apart(p) <= p->tuning->accumulators / 3 * 4;
 }
 
 /* The register block: as many vectors as the tuning says, or one less if that leaves no remainder
