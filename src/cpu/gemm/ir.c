@@ -113,9 +113,18 @@ LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit)
     return moved(g, pc->column, g->more_columns, unit);
 }
 
+/* A run's blocks are whole ones of the panel. */
 LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
 {
-    return moved(g, v, g->more_vectors, gemm_vectors_apart(g->p));
+    uint32_t each = gemm_side_by_side(g->p);
+    uint64_t block = gemm_block_bytes(g->p);
+    LLVMValueRef first = k64(g, v / each * block + v % each * gemm_vector_bytes(g->p));
+    return g->more_vectors ? add(g, mul(g, g->more_vectors, k64(g, block / each)), first) : first;
+}
+
+LLVMValueRef gemm_sums_of_vector(GemmGen *g, uint32_t v)
+{
+    return at(g, gemm_column_sums(g), moved(g, v, g->more_vectors, gemm_vector_bytes(g->p)));
 }
 
 GemmView gemm_table_at(GemmGen *g, GemmPart part, LLVMValueRef index)

@@ -100,8 +100,7 @@ static void first_sums(GemmGen *g, const RegisterBlock *k, LLVMValueRef *acc)
     if (!p->s.saturate)
         load_sums(g, k, acc);
     for (uint32_t i = 0; p->flip_a && i < n; i++) {
-        LLVMValueRef offset = gemm_vector_offset(g, k->first + i % k->n);
-        LLVMValueRef sums = at(g, gemm_column_sums(g), offset);
+        LLVMValueRef sums = gemm_sums_of_vector(g, k->first + i % k->n);
         acc[i] = LLVMBuildAdd(g->b, acc[i], ir_load(g->b, g->sums, sums, 4), "");
     }
 }
