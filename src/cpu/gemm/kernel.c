@@ -251,8 +251,8 @@ static void block_unit(GemmGen *g, const RegisterBlock *k, const Operands *o, LL
 }
 
 /* Nothing that reads memory moves across: LLVM would move the broadcasts of several k together and
- * spill them. Nor are sums of integers reordered, which LLVM would add up as a tree: it spills what
- * waits to be added (s8 by AVX2 at 1024: XXX to XXX of oneDNN). */
+ * spill them. Nor are sums of integers reordered: LLVM would add up several k's products as a tree,
+ * and spill what waits for it (by AVX2 at 1024 s8 0.82 to 0.84 of oneDNN, u8 x s8 0.62 to 0.70). */
 static void keep_apart(GemmGen *g, LLVMValueRef *acc, uint32_t n)
 {
     static const IrAsm nothing = { "", "~{memory}", true };

@@ -138,7 +138,8 @@ bool gemm_adds_apart(const GemmPlan *p)
 static bool has_registers(const GemmPlan *p, uint32_t vectors)
 {
     uint32_t of_b = p->engine->pairs ? 2 : 1; /* registers that a vector of it takes */
-    return (block_rows(p, vectors) + of_b) * vectors + 1 + gemm_adds_apart(p) <= p->tuning->accumulators / 3 * 4;
+    return (block_rows(p, vectors) + of_b) * vectors + 1 + gemm_adds_apart(p) <=
+           p->tuning->accumulators / 3 * 4;
 }
 
 /* The register block: as many vectors as the tuning says, or one less if that leaves no remainder
