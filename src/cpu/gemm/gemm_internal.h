@@ -80,10 +80,14 @@ struct GemmPlan {
 };
 
 void gemm_plan(Arena *a, GemmPlan *p, const GemmShape *s, const CpuTarget *t);
+/* Products and sums are instructions of their own. */
+bool gemm_adds_apart(const GemmPlan *p);
 uint64_t gemm_vector_bytes(const GemmPlan *p);
-/* In the panel: from one unit's row to the next; from a vector of a row to the next. */
+/* The panel: so many vectors are side by side; from one unit's row of them to the next; from so
+ * many vectors to the next. */
+uint32_t gemm_side_by_side(const GemmPlan *p);
 uint64_t gemm_row_bytes(const GemmPlan *p);
-uint64_t gemm_vectors_apart(const GemmPlan *p);
+uint64_t gemm_block_bytes(const GemmPlan *p);
 /* A tile register's elements of C may be several tiles', which need not lie side by side; then they
  * are gathered in memory of their own: 2 x 2 registers' lines of 64 bytes. */
 bool gemm_gathers(const GemmPlan *p);
@@ -158,6 +162,7 @@ static inline LLVMValueRef at(GemmGen *g, LLVMValueRef base, LLVMValueRef bytes)
 /* The same value, of which LLVM does not know what it is made of; in a register as the constraint
  * of inline assembly says. */
 LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint);
+LLVMValueRef gemm_opaque_vector(GemmGen *g, LLVMValueRef v);
 
 /* Loops run at least once: every count here is a positive constant, or a choice of two. */
 typedef struct GemmLoop {
@@ -181,7 +186,9 @@ uint32_t gemm_run_end(GemmGen *g, GemmRun *r); /* the first vector behind */
 /* Where a piece is, in a run too: its tile; its column, in units of so many bytes. */
 LLVMValueRef gemm_piece_tile(GemmGen *g, const GemmPiece *pc);
 LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit);
-LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v); /* bytes from a panel row's start */
+/* Where a vector is, in a run too: bytes from the panel's start; from the column sums' start. */
+LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v);
+LLVMValueRef gemm_sums_of_vector(GemmGen *g, uint32_t v);
 /* Puts a piece's elements into its lanes of `v`, the others kept; takes them out again. */
 LLVMValueRef gemm_place(GemmGen *g, LLVMValueRef v, LLVMValueRef part, const GemmPiece *pc);
 LLVMValueRef gemm_extract(GemmGen *g, LLVMValueRef v, const GemmPiece *pc);

@@ -10,6 +10,18 @@ LLVMValueRef gemm_opaque(GemmGen *g, LLVMValueRef v, const char *constraint)
     return ir_asm(g->b, &nothing, LLVMTypeOf(v), &v, 1);
 }
 
+/* Of less than a register, and where the constraint is not known, the vector itself. */
+LLVMValueRef gemm_opaque_vector(GemmGen *g, LLVMValueRef v)
+{
+    static const char *const registers[][2] = { { "x86_64", "=v,0" }, { "aarch64", "=w,0" } };
+    const CpuTarget *t = g->gemm->target;
+    bool whole = g->p->lanes * comp_bytes(g->p->compute) * 8 == t->vector_bits;
+    for (size_t i = 0; whole && i < COUNT_OF(registers); i++)
+        if (!strncmp(t->triple, registers[i][0], strlen(registers[i][0])))
+            return gemm_opaque(g, v, registers[i][1]);
+    return v;
+}
+
 GemmLoop gemm_loop_begin(GemmGen *g, LLVMValueRef *carry, uint32_t n)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
@@ -101,9 +113,18 @@ LLVMValueRef gemm_piece_column(GemmGen *g, const GemmPiece *pc, uint64_t unit)
     return moved(g, pc->column, g->more_columns, unit);
 }
 
+/* A run's blocks are whole ones of the panel. */
 LLVMValueRef gemm_vector_offset(GemmGen *g, uint32_t v)
 {
-    return moved(g, v, g->more_vectors, gemm_vectors_apart(g->p));
+    uint32_t each = gemm_side_by_side(g->p);
+    uint64_t block = gemm_block_bytes(g->p);
+    LLVMValueRef first = k64(g, v / each * block + v % each * gemm_vector_bytes(g->p));
+    return g->more_vectors ? add(g, mul(g, g->more_vectors, k64(g, block / each)), first) : first;
+}
+
+LLVMValueRef gemm_sums_of_vector(GemmGen *g, uint32_t v)
+{
+    return at(g, gemm_column_sums(g), moved(g, v, g->more_vectors, gemm_vector_bytes(g->p)));
 }
 
 GemmView gemm_table_at(GemmGen *g, GemmPart part, LLVMValueRef index)

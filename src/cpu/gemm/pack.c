@@ -202,7 +202,7 @@ static void store_sums(GemmGen *g, uint32_t first, uint32_t n, LLVMValueRef *sum
     const GemmPlan *p = g->p;
     for (uint32_t v = 0; v < n; v++)
         ir_store(g->b, gemm_unbias(g, sums[v], comp_is_signed(p->operand_b)),
-                 at(g, gemm_column_sums(g), gemm_vector_offset(g, first + v)), p->lanes * p->unit);
+                 gemm_sums_of_vector(g, first + v), p->lanes * p->unit);
 }
 
 /* The bytes of so many units to the other signedness: 128 is added to or taken from each. */
@@ -267,9 +267,12 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
     store_sums(g, first, sums, carry);
 }
 
+/* Whole blocks at once, of which a run's are (gemm_vector_offset). */
 static void pack_all_columns(GemmGen *g)
 {
-    uint32_t at_once = MIN(g->p->tuning->packed_vectors, (uint32_t)MOST_VECTORS);
+    uint32_t each = gemm_side_by_side(g->p);
+    uint32_t most = MIN(g->p->tuning->packed_vectors, (uint32_t)MOST_VECTORS);
+    uint32_t at_once = MAX(1u, most / each) * each;
     for (uint32_t v = 0; v < g->p->n_vectors;) {
         GemmRun r = gemm_run_begin(g, v, at_once);
         pack_b_columns(g, v, r.n);

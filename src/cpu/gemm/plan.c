@@ -128,13 +128,18 @@ static uint32_t block_rows(const GemmPlan *p, uint32_t vectors)
     return rows;
 }
 
+bool gemm_adds_apart(const GemmPlan *p)
+{
+    return p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
+}
+
 /* Whether there are registers for the sums, a row of B, a broadcast of A, and what a product of two
  * instructions holds in between. The sums may take three quarters of all. */
 static bool has_registers(const GemmPlan *p, uint32_t vectors)
 {
-    bool two = p->engine->two_steps || (p->engine->group == 1 && !comp_is_float(p->compute));
     uint32_t of_b = p->engine->pairs ? 2 : 1; /* registers that a vector of it takes */
-    return (block_rows(p, vectors) + of_b) * vectors + 1 + two <= p->tuning->accumulators / 3 * 4;
+    return (block_rows(p, vectors) + of_b) * vectors + 1 + gemm_adds_apart(p) <=
+           p->tuning->accumulators / 3 * 4;
 }
 
 /* The register block: as many vectors as the tuning says, or one less if that leaves no remainder
@@ -200,22 +205,19 @@ uint64_t gemm_vector_bytes(const GemmPlan *p) { return (uint64_t)p->lanes * p->u
 /* Of the longest call. */
 static uint64_t all_units(const GemmPlan *p) { return (uint64_t)p->units * p->s.steps * p->times; }
 
+/* Vectors of the panel that lie side by side: as many as a block reads, whose rows then are one run
+ * of memory. Of tiles a vector's rows are one: a tile is one run of cache lines then, which are in
+ * as many sets. */
+uint32_t gemm_side_by_side(const GemmPlan *p) { return p->engine->product ? p->block_vectors : 1; }
+
+uint64_t gemm_row_bytes(const GemmPlan *p) { return gemm_vector_bytes(p) * gemm_side_by_side(p); }
+
+uint64_t gemm_block_bytes(const GemmPlan *p) { return gemm_row_bytes(p) * all_units(p); }
+
 static uint64_t panel_bytes(const GemmPlan *p)
 {
-    uint64_t units = all_units(p);
-    return p->pack_b ? gemm_vector_bytes(p) * p->n_vectors * units : 0;
-}
-
-/* Of vectors, rows lie one behind the other, as they are read. Of tiles, a vector's rows do: a tile
- * is one run of cache lines then, which are in as many sets. */
-uint64_t gemm_row_bytes(const GemmPlan *p)
-{
-    return p->engine->product ? gemm_vector_bytes(p) * p->n_vectors : gemm_vector_bytes(p);
-}
-
-uint64_t gemm_vectors_apart(const GemmPlan *p)
-{
-    return p->engine->product ? gemm_vector_bytes(p) : gemm_vector_bytes(p) * all_units(p);
+    uint32_t each = gemm_side_by_side(p);
+    return p->pack_b ? (p->n_vectors + each - 1) / each * gemm_block_bytes(p) : 0;
 }
 
 static uint64_t packed_a_bytes(const GemmPlan *p)
@@ -228,7 +230,8 @@ uint64_t gemm_sums_offset(const GemmPlan *p) { return align_up(panel_bytes(p), 6
 
 uint64_t gemm_packed_a_offset(const GemmPlan *p)
 {
-    return gemm_sums_offset(p) + (p->flip_a ? align_up(gemm_row_bytes(p), 64) : 0);
+    uint64_t sums = gemm_vector_bytes(p) * p->n_vectors;
+    return gemm_sums_offset(p) + (p->flip_a ? align_up(sums, 64) : 0);
 }
 
 uint64_t gemm_gathered_offset(const GemmPlan *p)

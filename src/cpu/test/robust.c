@@ -24,14 +24,14 @@ static bool thorough(void) { return getenv("HEDDLE_TEST_ALL") != NULL; }
 static uint8_t *buffer_memory(void)
 {
     static uint8_t *data;
-    const size_t half = (size_t)1 << 39;
+    uint8_t *all = MAP_FAILED;
     if (data)
         return data;
-    uint8_t *all = mmap(NULL, 2 * half, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                        -1, 0);
-    if (all == MAP_FAILED || mprotect(all + half, ROOM, PROT_READ | PROT_WRITE) != 0)
-        return NULL;
-    return data = all + half + MARGIN;
+    size_t half = (size_t)1 << 40; /* less where addresses are limited */
+    while (all == MAP_FAILED && (half /= 2) > ROOM)
+        all = mmap(NULL, 2 * half, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bool open = all != MAP_FAILED && !mprotect(all + half, ROOM, PROT_READ | PROT_WRITE);
+    return data = open ? all + half + MARGIN : NULL;
 }
 
 static void fill_memory(uint8_t *data)
