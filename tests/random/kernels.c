@@ -63,6 +63,19 @@ static const char *const levels[] = { "host", "x86-64-v4", "x86-64-v3", "x86-64-
 #endif
 enum { LEVELS = COUNT_OF(levels) };
 
+/* Code of a level that the machine lacks can be looked at, but not run. */
+static bool runs(const char *level)
+{
+#ifdef __x86_64__
+    return !level || !strcmp(level, "host") ||
+           (!strcmp(level, "x86-64-v4")   ? __builtin_cpu_supports("avx512vl")
+            : !strcmp(level, "x86-64-v3") ? __builtin_cpu_supports("avx2")
+                                          : __builtin_cpu_supports("sse4.2"));
+#else
+    return !level || !strcmp(level, "host");
+#endif
+}
+
 typedef struct Devices {
     HeddleDevice *cpu[LEVELS], *reference;
     uint32_t n_cpu;
@@ -243,7 +256,8 @@ static bool open_devices(Devices *d)
     *d = (Devices){ .n_cpu = 0 };
     for (uint32_t k = 0; k < LEVELS; k++) {
         HeddleDeviceOptions cpu = { .threads = 1, .isa = levels[k] };
-        d->n_cpu += heddle_device_new(&cpu, &d->cpu[d->n_cpu], log) == HEDDLE_OK;
+        d->n_cpu += runs(levels[k]) &&
+                    heddle_device_new(&cpu, &d->cpu[d->n_cpu], log) == HEDDLE_OK;
     }
     bool good = heddle_device_new(&reference, &d->reference, log) == HEDDLE_OK && d->n_cpu;
     heddle_log_free(log);
