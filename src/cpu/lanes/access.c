@@ -644,6 +644,43 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
     return part;
 }
 
+/* The parts from k on whose bytes are one number of the machine: 2, for two of 16 bits, or 1. */
+static uint32_t table_parts(Emit *e, const LanesPart *part, uint32_t k, uint32_t n)
+{
+    return k + 1 < n && part[k + 1].byte == part[k].byte + 2 &&
+                   emit_scalar_bytes(e, part[k].type) == 2 &&
+                   emit_scalar_bytes(e, part[k + 1].type) == 2
+               ? 2
+               : 1;
+}
+
+static bool table_suits_parts(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(e, part, k, n);
+        if (!table_suits(e, t, done * emit_scalar_bytes(e, part[k].type)))
+            return false;
+    }
+    return true;
+}
+
+static void load_by_table(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                          uint32_t n, LV *leaves)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(e, part, k, n);
+        uint32_t size = done * emit_scalar_bytes(e, part[k].type);
+        LV v = table_load(e, t, part[k].byte, size);
+        for (uint32_t j = 0; j < done; j++) {
+            LT type = emit_lanes_type(e, memory_type(e, part[k + j].type));
+            LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size / done * 8));
+            LV x = j ? LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "") : v;
+            leaves[k + j] = LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, x, bits, ""), type, "");
+        }
+        count_side_by_side(e, p, NULL, size);
+    }
+}
+
 static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
@@ -681,10 +718,11 @@ static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, ui
  * (EmitAffine.expected), are all inside, or are all active. The first way relies on that, the
  * second tests each lane. */
 typedef struct Ways {
-    LV test[3];
+    LV test[4];
     uint32_t n; /* conditions of the first way; 0: there is one way only */
     LV mask;    /* of the lanes, all of which are active in the first way; NULL: as in the second */
     EmitPointer way[2];
+    LanesTable *table; /* the first way's, where lanes are expected to differ by constants */
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
 
@@ -711,10 +749,41 @@ static bool is_together(Emit *e, const EmitPointer *p, const LanesPart *part, ui
     return together;
 }
 
-/* Windows are for loads of all lanes, and a mask for each of several leaves takes permutations. */
+/* Whether each of the parts would take a gather. */
+static bool is_apart(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    bool apart = p->lane_index && !wide_stride(e, p, part, n) && !same_in_groups(e, p);
+    for (uint32_t k = 0; k < n && apart; k++)
+        apart = !in_groups(e, p, &part[k]) && !windows_wanted(e, p, &part[k]) &&
+                !chunks_suit(e, p, &part[k], n - k);
+    return apart;
+}
+
+bool access_is_apart(Emit *e, const EmitPointer *p)
+{
+    LanesPart part = { 0, p->at.type };
+    return !address_checked(e, p) && p->at.rule != LAYOUT_LANES && !p->volatile_ && !p->builtin &&
+           is_apart(e, p, &part, 1);
+}
+
+/* Not with robust access: its tests are of the lanes' own indices. */
+static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
+{
+    const EmitPointer *p = &w->way[0];
+    LanesTable *t = NEW(e->arena, LanesTable);
+    if (address_checked(e, &w->way[1]) || !is_apart(e, p, part, n) || !table_open(e, p, t) ||
+        !table_suits_parts(e, t, part, n))
+        return;
+    w->table = t;
+    if (t->expected)
+        w->test[w->n++] = t->expected;
+}
+
+/* Windows and tables are for loads of all lanes, and a mask for each of several leaves takes
+ * permutations. */
 static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
-    bool wanted = e->mask && wide_stride(e, &w->way[0], part, n);
+    bool wanted = e->mask && (w->table || wide_stride(e, &w->way[0], part, n));
     for (uint32_t k = 0; k < n && e->mask && !wanted; k++)
         wanted = windows_wanted(e, &w->way[0], &part[k]);
     if (!wanted)
@@ -743,10 +812,15 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     Ways w = { .way = { *p, *p } };
     if (!n)
         return w;
-    if (p->affine.expected && !is_together(e, p, part, n))
+    bool together = !p->affine.expected || is_together(e, p, part, n);
+    if (!together && store)
         return w;
     expect_inside(e, &w, p, part, n);
-    if (p->affine.expected) {
+    if (!store)
+        expect_table(e, &w, part, n);
+    if (!together && !w.table)
+        return (Ways){ .way = { *p, *p } };
+    if (p->affine.expected && !w.table) {
         w.test[w.n++] = p->affine.expected;
         w.way[0].affine.expected = NULL;
         w.way[1].affine = (EmitAffine){ .group = 1 };
@@ -775,6 +849,8 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
     w->end[k] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, w->done);
     LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
+    if (!k && w->table)
+        w->way[1].lane_index = table_index_again(e, w->way[1].lane_index, TABLE_DEPTH);
     return !k;
 }
 
@@ -790,9 +866,12 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves)
     LanesPart *part = access_parts(e, p, &n);
     LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
     Ways w = ways_begin(e, p, part, n, false);
-    do
-        load_parts(e, &w.way[k], part, n, v[k]);
-    while (ways_next(e, &w, k++));
+    do {
+        if (!k && w.table)
+            load_by_table(e, p, w.table, part, n, v[k]);
+        else
+            load_parts(e, &w.way[k], part, n, v[k]);
+    } while (ways_next(e, &w, k++));
     for (k = 0; k < n; k++) {
         if (w.n) {
             LV from[2] = { v[0][k], v[1][k] };
