@@ -450,21 +450,51 @@ static LV wide_mask(Emit *e, const Wide *w, uint32_t group)
     return ir_shuffle(e->b, mask, none, lane, w->group * w->stride);
 }
 
+/* What a group loads, in one or two vectors one behind the other. */
+typedef struct WideLoad {
+    LV v[2];
+    uint32_t size, overlap; /* scalars of a vector, and those that both have */
+} WideLoad;
+
+/* All lanes are active, so what lies between their leaves may be read, but not what lies behind the
+ * last one: of two halves the second begins earlier, so that it ends there. */
+static WideLoad load_halves(Emit *e, const Wide *w, uint32_t group)
+{
+    WideLoad l = { .size = w->group * w->stride / 2, .overlap = w->stride - w->n };
+    LT type = LLVMVectorType(memory_type(e, w->part[0].type), l.size);
+    int64_t behind = (int64_t)(l.size - l.overlap) * emit_scalar_bytes(e, w->part[0].type);
+    for (uint32_t k = 0; k < 2; k++)
+        l.v[k] =
+            plain_load(e, w->p, type,
+                       address_group(e, w->p, w->part[0].byte + (k ? behind : 0), group), w->align);
+    return l;
+}
+
+static WideLoad load_whole(Emit *e, const Wide *w, uint32_t group)
+{
+    WideLoad l = { .size = w->group * w->stride };
+    LV address = address_group(e, w->p, w->part[0].byte, group), mask = wide_mask(e, w, group);
+    LT type = LLVMVectorType(memory_type(e, w->part[0].type), l.size);
+    l.v[0] = mask ? lanes_masked_load(e, type, address, w->align, mask)
+                  : plain_load(e, w->p, type, address, w->align);
+    return l;
+}
+
 static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
     uint32_t n_groups = e->W / w->group;
     count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
-    LT type = LLVMVectorType(memory_type(e, w->part[0].type), w->group * w->stride);
     LV *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     int lane[MAX_LANES];
     for (uint32_t g = 0; g < n_groups; g++) {
-        LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
-        LV all = mask ? lanes_masked_load(e, type, address, w->align, mask)
-                      : plain_load(e, w->p, type, address, w->align);
+        bool holes = !e->mask && w->n < w->stride;
+        WideLoad all = holes ? load_halves(e, w, g) : load_whole(e, w, g);
         for (uint32_t k = 0; k < w->n; k++) {
-            for (uint32_t l = 0; l < w->group; l++)
-                lane[l] = (int)(l * w->stride + k);
-            piece[k * n_groups + g] = ir_shuffle(e->b, all, NULL, lane, w->group);
+            for (uint32_t l = 0; l < w->group; l++) {
+                uint32_t at = l * w->stride + k;
+                lane[l] = (int)(at < all.size ? at : at + all.overlap);
+            }
+            piece[k * n_groups + g] = ir_shuffle(e->b, all.v[0], all.v[1], lane, w->group);
         }
     }
     for (uint32_t k = 0; k < w->n; k++)
@@ -644,43 +674,6 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
     return part;
 }
 
-/* The parts from k on whose bytes are one number of the machine: 2, for two of 16 bits, or 1. */
-static uint32_t table_parts(Emit *e, const LanesPart *part, uint32_t k, uint32_t n)
-{
-    return k + 1 < n && part[k + 1].byte == part[k].byte + 2 &&
-                   emit_scalar_bytes(e, part[k].type) == 2 &&
-                   emit_scalar_bytes(e, part[k + 1].type) == 2
-               ? 2
-               : 1;
-}
-
-static bool table_suits_parts(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
-{
-    for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(e, part, k, n);
-        if (!table_suits(e, t, done * emit_scalar_bytes(e, part[k].type)))
-            return false;
-    }
-    return true;
-}
-
-static void load_by_table(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
-                          uint32_t n, LV *leaves)
-{
-    for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(e, part, k, n);
-        uint32_t size = done * emit_scalar_bytes(e, part[k].type);
-        LV v = table_load(e, t, part[k].byte, size);
-        for (uint32_t j = 0; j < done; j++) {
-            LT type = emit_lanes_type(e, memory_type(e, part[k + j].type));
-            LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size / done * 8));
-            LV x = j ? LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "") : v;
-            leaves[k + j] = LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, x, bits, ""), type, "");
-        }
-        count_side_by_side(e, p, NULL, size);
-    }
-}
-
 static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
@@ -772,7 +765,7 @@ static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
     const EmitPointer *p = &w->way[0];
     LanesTable *t = NEW(e->arena, LanesTable);
     if (address_checked(e, &w->way[1]) || !is_apart(e, p, part, n) || !table_open(e, p, t) ||
-        !table_suits_parts(e, t, part, n))
+        !table_suits(e, t, part, n))
         return;
     w->table = t;
     if (t->expected)
@@ -868,7 +861,7 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves)
     Ways w = ways_begin(e, p, part, n, false);
     do {
         if (!k && w.table)
-            load_by_table(e, p, w.table, part, n, v[k]);
+            table_load(e, p, w.table, part, n, v[k]);
         else
             load_parts(e, &w.way[k], part, n, v[k]);
     } while (ways_next(e, &w, k++));

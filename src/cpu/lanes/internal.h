@@ -140,7 +140,7 @@ bool windows_wanted(Emit *e, const EmitPointer *p, const LanesPart *part);
 /* Loads a scalar of each lane so, of `type` all together. NULL: it cannot. */
 LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, uint32_t align);
 
-/* ---- table.c: addresses that differ by constants ---------------------------------------------- */
+/* ---- table.c: addresses that differ by constants --------------------------------------------- */
 
 enum { TABLE_DEPTH = 24 };
 /* Lane l is at address + at[l], if `expected` holds. */
@@ -152,11 +152,10 @@ typedef struct LanesTable {
 } LanesTable;
 /* False: the lanes' addresses do not differ by constants, as far as one sees. */
 bool table_open(Emit *e, const EmitPointer *p, LanesTable *t);
-/* Whether lanes that each load so many bytes, a scalar, do so by chunks. */
-bool table_suits(Emit *e, const LanesTable *t, uint32_t size);
-/* Such a scalar of all lanes, `byte` bytes into what they point to: integers. */
-LV table_load(Emit *e, const LanesTable *t, int64_t byte, uint32_t size);
-
+/* Whether each of the scalars is loaded by chunks; and that for all lanes. */
+bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n);
+void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n, LV *leaves);
 /* p's lane_index, computed once more. */
 LV table_index_again(Emit *e, LV v, uint32_t depth);
 

@@ -119,7 +119,8 @@ static bool split_table(Emit *e, LanesTable *t, uint32_t bits, bool quotient)
 static bool same_constant(LV v, uint64_t *x)
 {
     LV one = LLVMIsConstant(v) ? LLVMGetAggregateElement(v, 0) : NULL;
-    if (!one || !LLVMIsAConstantInt(one) || v != ir_int(LLVMTypeOf(v), LLVMConstIntGetZExtValue(one)))
+    if (!one || !LLVMIsAConstantInt(one) ||
+        v != ir_int(LLVMTypeOf(v), LLVMConstIntGetZExtValue(one)))
         return false;
     *x = LLVMConstIntGetZExtValue(one);
     return true;
@@ -157,8 +158,8 @@ static bool widened_table(Emit *e, LV v, bool is_signed, uint32_t depth, LanesTa
     if (!table_of(e, LLVMGetOperand(v, 0), depth, t))
         return false;
     expect_no_wrap(e, t, is_signed);
-    t->base = is_signed ? LLVMBuildSExt(e->b, t->base, type, "")
-                        : LLVMBuildZExt(e->b, t->base, type, "");
+    t->base =
+        is_signed ? LLVMBuildSExt(e->b, t->base, type, "") : LLVMBuildZExt(e->b, t->base, type, "");
     return true;
 }
 
@@ -191,7 +192,8 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
     case LLVMUDiv: return is_pow2(x) && split_table(e, t, (uint32_t)__builtin_ctzll(x), true);
     case LLVMURem: return is_pow2(x) && split_table(e, t, (uint32_t)__builtin_ctzll(x), false);
     case LLVMAnd:
-        return x + 1 && is_pow2(x + 1) && split_table(e, t, (uint32_t)__builtin_ctzll(x + 1), false);
+        return x + 1 && is_pow2(x + 1) &&
+               split_table(e, t, (uint32_t)__builtin_ctzll(x + 1), false);
     default: return false;
     }
 }
@@ -336,13 +338,8 @@ bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
     return true;
 }
 
-bool table_suits(Emit *e, const LanesTable *t, uint32_t size)
-{
-    Plan p;
-    return plan(e, t, size, &p);
-}
-
-LV table_load(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
+/* A number of all lanes, `byte` bytes into what they point to. */
+static LV load_number(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
 {
     LanesTable here = *t;
     LV pieces[COUNT_OF(t->at)];
@@ -353,6 +350,50 @@ LV table_load(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
         return NULL;
     LT run = LLVMVectorType(LLVMIntTypeInContext(e->cx, size * 8), p.group);
     for (uint32_t from = 0; from < e->W; from += p.group)
-        pieces[n++] = p.run ? load_at(e, &here, here.at[from], run) : load_group(e, &here, &p, from);
+        pieces[n++] =
+            p.run ? load_at(e, &here, here.at[from], run) : load_group(e, &here, &p, from);
     return access_concatenate(e, pieces, n);
+}
+
+/* ---- scalars -------------------------------------------------------------------------------- */
+
+/* The parts from k on that are loaded as one number: 2, for two integers of 16 bits, or 1. Halves
+ * are converted, for which they would have to be taken apart. */
+static uint32_t table_parts(const LanesPart *part, uint32_t k, uint32_t n)
+{
+    for (uint32_t j = k; j < k + 2; j++)
+        if (j >= n || part[j].type->kind != SPV_INT || part[j].type->bits != 16)
+            return 1;
+    return part[k + 1].byte == part[k].byte + 2 ? 2 : 1;
+}
+
+bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(part, k, n);
+        Plan p;
+        if (!plan(e, t, done * emit_scalar_bytes(e, part[k].type), &p))
+            return false;
+    }
+    return true;
+}
+
+void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n, LV *leaves)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(part, k, n);
+        uint32_t size = done * emit_scalar_bytes(e, part[k].type);
+        LV v = load_number(e, t, part[k].byte, size);
+        for (uint32_t j = 0; j < done; j++) {
+            LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size / done * 8));
+            LV x = j ? LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "") : v;
+            leaves[k + j] = LLVMBuildTrunc(e->b, x, bits, "");
+            if (part[k + j].type->kind != SPV_BOOL)
+                leaves[k + j] =
+                    LLVMBuildBitCast(e->b, leaves[k + j],
+                                     emit_lanes_type(e, emit_scalar_type(e, part[k + j].type)), "");
+        }
+        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)size * e->W);
+    }
 }
