@@ -29,6 +29,8 @@ static const Pass passes[] = {
     { "pieces", pass_pieces, true, false },
     { "promote", pass_promote, true, true },
     { "simplify", pass_simplify, true, true },
+    { "trips", pass_trips, true, false },
+    { "simplify", pass_simplify, true, true },
     { "forward", pass_forward, true, false },
     { "load_ahead", pass_load_ahead, true, false },
     { "strip_mine", pass_strip_mine, true, false },

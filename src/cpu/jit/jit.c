@@ -241,7 +241,7 @@ static bool keep_asm(Compile *c)
  * the middle changes next to nothing. */
 static const char optimising_passes[] =
     "always-inline,function("
-    "sroa<modify-cfg>,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "sroa<modify-cfg>,dce,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-instsimplify,loop-rotate<header-duplication>,licm<allowspeculation>),"
     "simplifycfg,"
     "loop(indvars,loop-deletion),"

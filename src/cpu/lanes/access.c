@@ -450,21 +450,51 @@ static LV wide_mask(Emit *e, const Wide *w, uint32_t group)
     return ir_shuffle(e->b, mask, none, lane, w->group * w->stride);
 }
 
+/* What a group loads, in one or two vectors one behind the other. */
+typedef struct WideLoad {
+    LV v[2];
+    uint32_t size, overlap; /* scalars of a vector, and those that both have */
+} WideLoad;
+
+/* All lanes are active, so what lies between their leaves may be read, but not what lies behind the
+ * last one: of two halves the second begins earlier, so that it ends there. */
+static WideLoad load_halves(Emit *e, const Wide *w, uint32_t group)
+{
+    WideLoad l = { .size = w->group * w->stride / 2, .overlap = w->stride - w->n };
+    LT type = LLVMVectorType(memory_type(e, w->part[0].type), l.size);
+    int64_t behind = (int64_t)(l.size - l.overlap) * emit_scalar_bytes(e, w->part[0].type);
+    for (uint32_t k = 0; k < 2; k++)
+        l.v[k] =
+            plain_load(e, w->p, type,
+                       address_group(e, w->p, w->part[0].byte + (k ? behind : 0), group), w->align);
+    return l;
+}
+
+static WideLoad load_whole(Emit *e, const Wide *w, uint32_t group)
+{
+    WideLoad l = { .size = w->group * w->stride };
+    LV address = address_group(e, w->p, w->part[0].byte, group), mask = wide_mask(e, w, group);
+    LT type = LLVMVectorType(memory_type(e, w->part[0].type), l.size);
+    l.v[0] = mask ? lanes_masked_load(e, type, address, w->align, mask)
+                  : plain_load(e, w->p, type, address, w->align);
+    return l;
+}
+
 static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
     uint32_t n_groups = e->W / w->group;
     count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
-    LT type = LLVMVectorType(memory_type(e, w->part[0].type), w->group * w->stride);
     LV *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     int lane[MAX_LANES];
     for (uint32_t g = 0; g < n_groups; g++) {
-        LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
-        LV all = mask ? lanes_masked_load(e, type, address, w->align, mask)
-                      : plain_load(e, w->p, type, address, w->align);
+        bool holes = !e->mask && w->n < w->stride;
+        WideLoad all = holes ? load_halves(e, w, g) : load_whole(e, w, g);
         for (uint32_t k = 0; k < w->n; k++) {
-            for (uint32_t l = 0; l < w->group; l++)
-                lane[l] = (int)(l * w->stride + k);
-            piece[k * n_groups + g] = ir_shuffle(e->b, all, NULL, lane, w->group);
+            for (uint32_t l = 0; l < w->group; l++) {
+                uint32_t at = l * w->stride + k;
+                lane[l] = (int)(at < all.size ? at : at + all.overlap);
+            }
+            piece[k * n_groups + g] = ir_shuffle(e->b, all.v[0], all.v[1], lane, w->group);
         }
     }
     for (uint32_t k = 0; k < w->n; k++)
@@ -681,10 +711,11 @@ static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, ui
  * (EmitAffine.expected), are all inside, or are all active. The first way relies on that, the
  * second tests each lane. */
 typedef struct Ways {
-    LV test[3];
+    LV test[4];
     uint32_t n; /* conditions of the first way; 0: there is one way only */
     LV mask;    /* of the lanes, all of which are active in the first way; NULL: as in the second */
     EmitPointer way[2];
+    LanesTable *table; /* the first way's, where lanes are expected to differ by constants */
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
 
@@ -711,10 +742,41 @@ static bool is_together(Emit *e, const EmitPointer *p, const LanesPart *part, ui
     return together;
 }
 
-/* Windows are for loads of all lanes, and a mask for each of several leaves takes permutations. */
+/* Whether each of the parts would take a gather. */
+static bool is_apart(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    bool apart = p->lane_index && !wide_stride(e, p, part, n) && !same_in_groups(e, p);
+    for (uint32_t k = 0; k < n && apart; k++)
+        apart = !in_groups(e, p, &part[k]) && !windows_wanted(e, p, &part[k]) &&
+                !chunks_suit(e, p, &part[k], n - k);
+    return apart;
+}
+
+bool access_is_apart(Emit *e, const EmitPointer *p)
+{
+    LanesPart part = { 0, p->at.type };
+    return !address_checked(e, p) && p->at.rule != LAYOUT_LANES && !p->volatile_ && !p->builtin &&
+           is_apart(e, p, &part, 1);
+}
+
+/* Not with robust access: its tests are of the lanes' own indices. */
+static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
+{
+    const EmitPointer *p = &w->way[0];
+    LanesTable *t = NEW(e->arena, LanesTable);
+    if (address_checked(e, &w->way[1]) || !is_apart(e, p, part, n) || !table_open(e, p, t) ||
+        !table_suits(e, t, part, n))
+        return;
+    w->table = t;
+    if (t->expected)
+        w->test[w->n++] = t->expected;
+}
+
+/* Windows and tables are for loads of all lanes, and a mask for each of several leaves takes
+ * permutations. */
 static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
-    bool wanted = e->mask && wide_stride(e, &w->way[0], part, n);
+    bool wanted = e->mask && (w->table || wide_stride(e, &w->way[0], part, n));
     for (uint32_t k = 0; k < n && e->mask && !wanted; k++)
         wanted = windows_wanted(e, &w->way[0], &part[k]);
     if (!wanted)
@@ -743,10 +805,15 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     Ways w = { .way = { *p, *p } };
     if (!n)
         return w;
-    if (p->affine.expected && !is_together(e, p, part, n))
+    bool together = !p->affine.expected || is_together(e, p, part, n);
+    if (!together && store)
         return w;
     expect_inside(e, &w, p, part, n);
-    if (p->affine.expected) {
+    if (!store)
+        expect_table(e, &w, part, n);
+    if (!together && !w.table)
+        return (Ways){ .way = { *p, *p } };
+    if (p->affine.expected && !w.table) {
         w.test[w.n++] = p->affine.expected;
         w.way[0].affine.expected = NULL;
         w.way[1].affine = (EmitAffine){ .group = 1 };
@@ -775,6 +842,8 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
     w->end[k] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, w->done);
     LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
+    if (!k && w->table)
+        w->way[1].lane_index = table_index_again(e, w->way[1].lane_index, TABLE_DEPTH);
     return !k;
 }
 
@@ -790,9 +859,12 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves)
     LanesPart *part = access_parts(e, p, &n);
     LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
     Ways w = ways_begin(e, p, part, n, false);
-    do
-        load_parts(e, &w.way[k], part, n, v[k]);
-    while (ways_next(e, &w, k++));
+    do {
+        if (!k && w.table)
+            table_load(e, p, w.table, part, n, v[k]);
+        else
+            load_parts(e, &w.way[k], part, n, v[k]);
+    } while (ways_next(e, &w, k++));
     for (k = 0; k < n; k++) {
         if (w.n) {
             LV from[2] = { v[0][k], v[1][k] };

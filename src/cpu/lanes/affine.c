@@ -98,10 +98,15 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
         return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
                    ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1))
                    : a;
-    case LLVMZExt: return a;
+    case LLVMAnd: return MAX(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
+    case LLVMFreeze:
+    case LLVMZExt:
+    case LLVMSExt: return a;
     default: return 0;
     }
 }
+
+uint32_t affine_zeros(LV v) { return trailing_zeros(v, 8); }
 
 /* What counts up by a multiple of 2^bits, divided by that: the quotient counts up by the multiple,
  * unless the sum wraps within a group; or reduced modulo it: the remainder is the first lane's. */
@@ -138,7 +143,7 @@ static EmitAffine affine_split(Emit *e, EmitAffine a, uint32_t bits, bool quotie
         return none;
     LT type = LLVMTypeOf(a.first[0]);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
-        if (MIN(run, a.group) > (uint64_t)1 << MIN(trailing_zeros(a.first[k], 8), 31))
+        if (MIN(run, a.group) > (uint64_t)1 << MIN(affine_zeros(a.first[k]), 31))
             return none;
     EmitAffine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
     regroup(e, &a, r.group);

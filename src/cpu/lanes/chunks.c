@@ -113,6 +113,12 @@ static void transpose(Emit *e, const Chunks *c, LV *v)
     }
 }
 
+bool chunks_suit(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    Chunks c;
+    return plan(e, p, part, n, &c);
+}
+
 uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     Chunks c;

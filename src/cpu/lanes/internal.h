@@ -22,6 +22,8 @@ void affine_store(Emit *e, LanesSlots *slots, uint32_t home, const EmitAffine *a
 EmitAffine affine_load(Emit *e, const LanesSlots *slots, EmitAffine a);
 /* What two numbers have in common. Brings both to the smaller group, with their conditions
  * combined. */
+/* How many low bits of a scalar integer are known to be zero; 64: all. */
+uint32_t affine_zeros(LV v);
 EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b);
 void affine_result(Emit *e, const SpvInst *i, EmitValue *v); /* fills v->affine */
 
@@ -73,6 +75,8 @@ LV access_concatenate(Emit *e, LV *v, uint32_t n);
 LV access_zeros(Emit *e); /* 64 bytes of memory, for loads that must not read where they would */
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
+/* Whether the lanes' scalars lie apart, so that each takes a gather of its own, unchecked. */
+bool access_is_apart(Emit *e, const EmitPointer *p);
 LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
 void access_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
 LV address_of_part(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
@@ -142,9 +146,32 @@ bool slices_suit(Emit *e, const EmitPointer *p, const LanesPart *part);
 /* Loads a scalar of each lane, all of which are active, of `type` all together. NULL: it cannot. */
 LV slices_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type);
 
+/* ---- table.c: addresses that differ by constants --------------------------------------------- */
+
+enum { TABLE_DEPTH = 24 };
+/* Lane l is at address + at[l], if `expected` holds. */
+typedef struct LanesTable {
+    LV base;     /* while it is found: the index is base + at[l] */
+    LV address;  /* that all lanes share */
+    LV expected; /* i1, a scalar; NULL: it holds */
+    int64_t at[128];
+} LanesTable;
+/* False: the lanes' addresses do not differ by constants, as far as one sees. */
+bool table_open(Emit *e, const EmitPointer *p, LanesTable *t);
+/* Whether each of the scalars is loaded by chunks; and that for all lanes. */
+bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n);
+void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n, LV *leaves);
+/* p's lane_index, computed once more. */
+LV table_index_again(Emit *e, LV v, uint32_t depth);
+
+/* pair.c: EmitTarget.load_pair */
+bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+
 /* ---- chunks.c: scalars that follow one another in each lane ---------------------------------- */
 
 /* Loads the first of n scalars of each lane so; how many, 0 if it cannot. */
+bool chunks_suit(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n);
 uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves);
 /* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
 LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);

@@ -38,6 +38,8 @@ typedef struct Lanes {
     struct LanesCounters *counters; /* and of this function; NULL: none yet */
     struct LanesRows *rows;         /* rows.c's; NULL: nothing is counted by lines */
     uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
+    const SpvInst *pair_second;     /* pair.c's: a load of the current block; NULL: none */
+    LV pair_value;                  /* what it loads */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }

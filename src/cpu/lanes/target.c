@@ -66,6 +66,7 @@ const EmitTarget lanes_target = {
     .load_opaque = image_load,
     .copy_sized = copy_sized,
     .inside = together_inside,
+    .load_pair = pair_load,
     .memory_of = variables_memory_of,
     .print = lanes_print,
     .dot4 = lanes_dot4,

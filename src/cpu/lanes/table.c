@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loads of lanes whose addresses differ by constants: each takes a piece of a block that it shares
+ * with its neighbours, or of a block of blocks, as kernels do that read quantised weights. In: the
+ * addresses' indices, as sums of what all lanes share and a constant vector, through the divisions
+ * and remainders that tell which block a lane reads and where in it. Out: a few loads of whole
+ * chunks, and permutations that constants choose.
+ *
+ * (x + c) / 2^n is x / 2^n + c / 2^n for an x that is a multiple of 2^n, if the sum does not wrap.
+ * Whether it is so is often known at run time only (x is a multiple of a row's length): then it is
+ * a condition, tested by scalars, and the access has a second way.
+ *
+ * Chunks reach from the first byte that an active lane reads to the last one, if all are active, so
+ * nothing else is read: before and behind them there may be nothing.
+ */
+#include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
+
+enum { CHUNK = 16, FARTHEST = 1 << 20, MOST_BITS = 20 };
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t);
+
+/* A further condition. */
+static void expect(Emit *e, LanesTable *t, LV is)
+{
+    if (!LLVMIsConstant(is) || LLVMIsNull(is))
+        t->expected = t->expected ? LLVMBuildAnd(e->b, t->expected, is, "") : is;
+}
+
+static bool constant_table(Emit *e, LV v, LanesTable *t)
+{
+    for (uint32_t l = 0; l < e->W; l++) {
+        LV x = LLVMGetAggregateElement(v, l);
+        if (!x || !LLVMIsAConstantInt(x))
+            return false;
+        t->at[l] = LLVMConstIntGetSExtValue(x);
+        if (t->at[l] > FARTHEST || t->at[l] < -FARTHEST)
+            return false;
+    }
+    t->base = LLVMConstNull(ir_element_of(v));
+    return true;
+}
+
+/* The scalar that all lanes of a splat are; NULL: it is none. */
+static LV splat_of(LV v)
+{
+    LV from = LLVMIsAShuffleVectorInst(v) ? LLVMGetOperand(v, 0) : NULL;
+    if (!from || !LLVMIsAInsertElementInst(from) || !ir_is_int(LLVMGetOperand(from, 2), 0))
+        return NULL;
+    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
+        if (LLVMGetMaskValue(v, k))
+            return NULL;
+    return LLVMGetOperand(from, 1);
+}
+
+static int64_t largest(const Emit *e, const LanesTable *t)
+{
+    int64_t most = t->at[0];
+    for (uint32_t l = 1; l < e->W; l++)
+        most = MAX(most, t->at[l]);
+    return most;
+}
+
+static int64_t least(const Emit *e, const LanesTable *t)
+{
+    int64_t most = t->at[0];
+    for (uint32_t l = 1; l < e->W; l++)
+        most = MIN(most, t->at[l]);
+    return most;
+}
+
+/* The lanes' numbers do not wrap, as unsigned or signed ones. */
+static void expect_no_wrap(Emit *e, LanesTable *t, bool is_signed)
+{
+    LT type = LLVMTypeOf(t->base);
+    int64_t low = least(e, t), high = largest(e, t);
+    uint32_t zeros = affine_zeros(t->base);
+    if (low >= 0 && (zeros >= 63 || high < (int64_t)1 << zeros))
+        return;
+    uint64_t sign = is_signed ? 1ull << (LLVMGetIntTypeWidth(type) - 1) : 0;
+    LV first = LLVMBuildAdd(e->b, t->base, ir_int(type, (uint64_t)low - sign), "");
+    LV last = ir_int(type, (uint64_t)(low - high - 1));
+    if (low < 0 || is_signed) { /* from the least number there is to the lanes' least one */
+        LV from = LLVMBuildAdd(e->b, t->base, ir_int(type, 0 - sign), "");
+        LV enough = LLVMBuildICmp(e->b, LLVMIntUGE, from, ir_int(type, (uint64_t)-MIN(low, 0)), "");
+        expect(e, t, enough);
+    }
+    expect(e, t, LLVMBuildICmp(e->b, LLVMIntULE, first, last, ""));
+}
+
+/* What all lanes share is a multiple of 2^bits. */
+static void expect_multiple(Emit *e, LanesTable *t, uint32_t bits)
+{
+    LT type = LLVMTypeOf(t->base);
+    if (affine_zeros(t->base) >= bits)
+        return;
+    LV low = LLVMBuildAnd(e->b, t->base, ir_int(type, (1ull << bits) - 1), "");
+    expect(e, t, LLVMBuildICmp(e->b, LLVMIntEQ, low, LLVMConstNull(type), ""));
+}
+
+/* Divided by 2^bits, or reduced modulo it. */
+static bool split_table(Emit *e, LanesTable *t, uint32_t bits, bool quotient)
+{
+    LT type = LLVMTypeOf(t->base);
+    if (bits >= MIN(LLVMGetIntTypeWidth(type), (unsigned)MOST_BITS) || least(e, t) < 0)
+        return false;
+    if (quotient)
+        expect_no_wrap(e, t, false);
+    expect_multiple(e, t, bits);
+    for (uint32_t l = 0; l < e->W; l++)
+        t->at[l] = quotient ? t->at[l] >> bits : t->at[l] & (((int64_t)1 << bits) - 1);
+    t->base = quotient ? LLVMBuildLShr(e->b, t->base, ir_int(type, bits), "") : LLVMConstNull(type);
+    return true;
+}
+
+/* A constant that is the same for all lanes. */
+static bool same_constant(LV v, uint64_t *x)
+{
+    LV one = LLVMIsConstant(v) ? LLVMGetAggregateElement(v, 0) : NULL;
+    if (!one || !LLVMIsAConstantInt(one) ||
+        v != ir_int(LLVMTypeOf(v), LLVMConstIntGetZExtValue(one)))
+        return false;
+    *x = LLVMConstIntGetZExtValue(one);
+    return true;
+}
+
+static bool sum_table(Emit *e, LV v, bool minus, uint32_t depth, LanesTable *t)
+{
+    LanesTable other = { .expected = NULL };
+    if (!table_of(e, LLVMGetOperand(v, 0), depth, t) ||
+        !table_of(e, LLVMGetOperand(v, 1), depth, &other))
+        return false;
+    if (other.expected)
+        expect(e, t, other.expected);
+    for (uint32_t l = 0; l < e->W; l++)
+        t->at[l] += minus ? -other.at[l] : other.at[l];
+    t->base = minus ? LLVMBuildSub(e->b, t->base, other.base, "")
+                    : LLVMBuildAdd(e->b, t->base, other.base, "");
+    return true;
+}
+
+static bool scaled_table(Emit *e, LanesTable *t, uint64_t by)
+{
+    if (by > FARTHEST || largest(e, t) * (int64_t)by > FARTHEST ||
+        least(e, t) * (int64_t)by < -FARTHEST)
+        return false;
+    for (uint32_t l = 0; l < e->W; l++)
+        t->at[l] *= (int64_t)by;
+    t->base = LLVMBuildMul(e->b, t->base, ir_int(LLVMTypeOf(t->base), by), "");
+    return true;
+}
+
+static bool widened_table(Emit *e, LV v, bool is_signed, uint32_t depth, LanesTable *t)
+{
+    LT type = ir_element_of(v);
+    if (!table_of(e, LLVMGetOperand(v, 0), depth, t))
+        return false;
+    expect_no_wrap(e, t, is_signed);
+    t->base =
+        is_signed ? LLVMBuildSExt(e->b, t->base, type, "") : LLVMBuildZExt(e->b, t->base, type, "");
+    return true;
+}
+
+/* v is base + at[lane], if `expected` holds. */
+static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
+{
+    uint64_t x;
+    if (LLVMIsConstant(v))
+        return constant_table(e, v, t);
+    t->base = splat_of(v);
+    if (t->base)
+        return true;
+    if (!depth-- || !LLVMIsAInstruction(v))
+        return false;
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    if (op == LLVMAdd || op == LLVMSub)
+        return sum_table(e, v, op == LLVMSub, depth, t);
+    if (op == LLVMSExt || op == LLVMZExt)
+        return widened_table(e, v, op == LLVMSExt, depth, t);
+    if (op == LLVMFreeze)
+        return table_of(e, LLVMGetOperand(v, 0), depth, t);
+    bool first = op == LLVMMul && same_constant(LLVMGetOperand(v, 0), &x);
+    if (LLVMGetNumOperands(v) != 2 || (!first && !same_constant(LLVMGetOperand(v, 1), &x)) ||
+        !table_of(e, LLVMGetOperand(v, first), depth, t))
+        return false;
+    switch (op) {
+    case LLVMMul: return scaled_table(e, t, x);
+    case LLVMShl: return x < MOST_BITS && scaled_table(e, t, 1ull << x);
+    case LLVMLShr: return x < MOST_BITS && split_table(e, t, (uint32_t)x, true);
+    case LLVMUDiv: return is_pow2(x) && split_table(e, t, (uint32_t)__builtin_ctzll(x), true);
+    case LLVMURem: return is_pow2(x) && split_table(e, t, (uint32_t)__builtin_ctzll(x), false);
+    case LLVMAnd:
+        return x + 1 && is_pow2(x + 1) &&
+               split_table(e, t, (uint32_t)__builtin_ctzll(x + 1), false);
+    default: return false;
+    }
+}
+
+/* An index computed once more where code is built now, with what table_open looks through, so that
+ * it need not be computed at all where it is not used. */
+LV table_index_again(Emit *e, LV v, uint32_t depth)
+{
+    if (LLVMIsConstant(v) || splat_of(v) || !LLVMIsAInstruction(v) || !depth--)
+        return v;
+    LLVMOpcode op = LLVMGetInstructionOpcode(v);
+    if (op == LLVMPHI || LLVMIsAShuffleVectorInst(v) || LLVMIsALoadInst(v) || LLVMIsACallInst(v) ||
+        LLVMGetNumOperands(v) > 2)
+        return v;
+    LV again = LLVMInstructionClone(v);
+    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(v); k++)
+        LLVMSetOperand(again, k, table_index_again(e, LLVMGetOperand(v, k), depth));
+    LLVMInsertIntoBuilder(e->b, again);
+    return again;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* The lanes' pieces of `size` bytes in groups, each of which is in one or two chunks, or is a run
+ * of neighbours and one load. Bytes are counted from what all lanes share. */
+typedef struct Plan {
+    uint32_t group, size, chunk;
+    int64_t low, high; /* of all lanes */
+    bool run;
+} Plan;
+
+typedef struct Reach {
+    int64_t low, high;
+} Reach;
+
+static Reach reach(const LanesTable *t, uint32_t from, uint32_t n, uint32_t size)
+{
+    Reach r = { t->at[from], t->at[from] };
+    for (uint32_t l = from; l < from + n; l++) {
+        r.low = MIN(r.low, t->at[l]);
+        r.high = MAX(r.high, t->at[l]);
+    }
+    r.high += size;
+    return r;
+}
+
+static bool are_runs(const Emit *e, const LanesTable *t, uint32_t group, uint32_t size)
+{
+    for (uint32_t l = 0; l < e->W; l++)
+        if (t->at[l] != t->at[l / group * group] + (int64_t)(l % group) * size)
+            return false;
+    return true;
+}
+
+static bool are_near(const Emit *e, const LanesTable *t, uint32_t group, const Plan *p)
+{
+    for (uint32_t from = 0; from < e->W; from += group) {
+        Reach r = reach(t, from, group, p->size);
+        if (r.high - r.low > 2 * p->chunk)
+            return false;
+    }
+    return true;
+}
+
+static bool plan(const Emit *e, const LanesTable *t, uint32_t size, Plan *p)
+{
+    Reach all = reach(t, 0, e->W, size);
+    *p = (Plan){ .group = e->W, .size = size, .chunk = CHUNK, .low = all.low, .high = all.high };
+    if (all.high - all.low > FARTHEST)
+        return false;
+    while (p->group > 1 && !are_runs(e, t, p->group, size))
+        p->group /= 2;
+    p->run = p->group * size >= 8;
+    while (p->chunk > all.high - all.low)
+        p->chunk /= 2;
+    for (p->group = p->run ? p->group : e->W; !p->run && p->group > 1; p->group /= 2)
+        if (are_near(e, t, p->group, p) && p->group * size <= 2 * CHUNK)
+            break;
+    return p->run || (p->group > 1 && p->chunk >= size);
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static LV load_at(Emit *e, const LanesTable *t, int64_t byte, LT type)
+{
+    return ir_load(e->b, type, ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte)), 1);
+}
+
+/* Where the chunks of a group begin. Both may be the same. */
+static void place_chunks(const LanesTable *t, const Plan *p, uint32_t from, int64_t at[2])
+{
+    Reach r = reach(t, from, p->group, p->size);
+    at[0] = MIN(r.low, p->high - (int64_t)p->chunk);
+    at[1] = r.high - at[0] <= (int64_t)p->chunk
+                ? at[0]
+                : MIN(at[0] + (int64_t)p->chunk, p->high - (int64_t)p->chunk);
+}
+
+/* What the pieces of a group, and the chunks, consist of. */
+static uint32_t unit_of(const LanesTable *t, const Plan *p, uint32_t from, const int64_t at[2])
+{
+    uint64_t all = p->size | (uint64_t)(at[1] - at[0]);
+    for (uint32_t l = from; l < from + p->group; l++)
+        all |= (uint64_t)(t->at[l] - at[0]);
+    return (uint32_t)(all & -all);
+}
+
+static LV load_group(Emit *e, const LanesTable *t, const Plan *p, uint32_t from)
+{
+    int64_t at[2];
+    int units[IR_MAX_LANES];
+    uint32_t n = 0;
+    place_chunks(t, p, from, at);
+    uint32_t unit = unit_of(t, p, from, at);
+    LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, unit * 8), p->chunk / unit);
+    LV chunk[2] = { load_at(e, t, at[0], type), NULL };
+    if (at[1] != at[0])
+        chunk[1] = load_at(e, t, at[1], type);
+    for (uint32_t l = from; l < from + p->group; l++)
+        for (uint32_t byte = 0; byte < p->size; byte += unit) {
+            int64_t in = t->at[l] + byte - at[0];
+            int64_t second = t->at[l] + byte - at[1] + (int64_t)p->chunk;
+            units[n++] = (int)((in < (int64_t)p->chunk ? in : second) / unit);
+        }
+    LV v = ir_shuffle(e->b, chunk[0], chunk[1], units, n);
+    LT element = LLVMIntTypeInContext(e->cx, p->size * 8);
+    return LLVMBuildBitCast(e->b, v, LLVMVectorType(element, p->group), "");
+}
+
+bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
+{
+    *t = (LanesTable){ .expected = NULL };
+    if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || p->volatile_ ||
+        e->W < 8 || !table_of(e, p->lane_index, TABLE_DEPTH, t))
+        return false;
+    if (LLVMTypeOf(t->base) != e->i64)
+        expect_no_wrap(e, t, true);
+    t->base = emit_cast_index(e, t->base, e->i64);
+    if (p->lane_scale < 0 || !scaled_table(e, t, (uint64_t)p->lane_scale))
+        return false;
+    t->address = ir_at(e->b, address_uniform(e, p, 0, 1), t->base);
+    return true;
+}
+
+/* A number of all lanes, `byte` bytes into what they point to. */
+static LV load_number(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
+{
+    LanesTable here = *t;
+    LV pieces[COUNT_OF(t->at)];
+    Plan p;
+    uint32_t n = 0;
+    here.address = ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte));
+    if (!plan(e, &here, size, &p))
+        return NULL;
+    LT run = LLVMVectorType(LLVMIntTypeInContext(e->cx, size * 8), p.group);
+    for (uint32_t from = 0; from < e->W; from += p.group)
+        pieces[n++] =
+            p.run ? load_at(e, &here, here.at[from], run) : load_group(e, &here, &p, from);
+    return access_concatenate(e, pieces, n);
+}
+
+/* ---- scalars -------------------------------------------------------------------------------- */
+
+/* The parts from k on that are loaded as one number: 2, for two integers of 16 bits, or 1. Halves
+ * are converted, for which they would have to be taken apart. */
+static uint32_t table_parts(const LanesPart *part, uint32_t k, uint32_t n)
+{
+    for (uint32_t j = k; j < k + 2; j++)
+        if (j >= n || part[j].type->kind != SPV_INT || part[j].type->bits != 16)
+            return 1;
+    return part[k + 1].byte == part[k].byte + 2 ? 2 : 1;
+}
+
+bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(part, k, n);
+        Plan p;
+        if (!plan(e, t, done * emit_scalar_bytes(e, part[k].type), &p))
+            return false;
+    }
+    return true;
+}
+
+void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n, LV *leaves)
+{
+    for (uint32_t k = 0, done; k < n; k += done) {
+        done = table_parts(part, k, n);
+        uint32_t size = done * emit_scalar_bytes(e, part[k].type);
+        LV v = load_number(e, t, part[k].byte, size);
+        for (uint32_t j = 0; j < done; j++) {
+            LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size / done * 8));
+            LV x = j ? LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "") : v;
+            leaves[k + j] = LLVMBuildTrunc(e->b, x, bits, "");
+            if (part[k + j].type->kind != SPV_BOOL)
+                leaves[k + j] =
+                    LLVMBuildBitCast(e->b, leaves[k + j],
+                                     emit_lanes_type(e, emit_scalar_type(e, part[k + j].type)), "");
+        }
+        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)size * e->W);
+    }
+}
