@@ -185,6 +185,17 @@ static double weigh_keys(void *const *data, uint64_t query, uint64_t head, doubl
     return all;
 }
 
+/* The mask, data[3], keeps keys behind the query out. */
+static void fill_causal(void *data, uint64_t bytes, HeddleType type, uint64_t seed)
+{
+    const uint16_t least = 0xfbff; /* -65504 */
+    uint16_t *mask = data;
+    fill(data, bytes, type, seed);
+    for (uint64_t query = 0; seed == 4 && query < KEYS; query++)
+        for (uint64_t k = query + 1; k < KEYS; k++)
+            mask[query * KEYS + k] = least;
+}
+
 static double check_attention(const Problem *p, void *const *data, const void *out)
 {
     double worst = 0, weight[KEYS];
@@ -388,6 +399,13 @@ const Problem problems[] = {
                  2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },
       .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,
       .result = HEDDLE_F32, .fill = fill, .check = check_attention, .tolerance = 1e-3,
+      .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) },
+    { .name = "tensor_attention, causal", .file = "examples/tensor_attention.comp",
+      .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },
+      .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,
+                 2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },
+      .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,
+      .result = HEDDLE_F32, .fill = fill_causal, .check = check_attention, .tolerance = 1e-3,
       .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) },
     FLAT("copy", "bench/kernels/copy.comp", WORDS, .n_steps = 1,
          .steps = { { WORDS / 1024, 1, 1 } }, .push = { WORDS / 4 },
