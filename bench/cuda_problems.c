@@ -346,6 +346,15 @@ static double check_copy(const Problem *p, void *const *data, const void *out)
 
 enum { WORDS = 1 << 26, SIDE = 8192, BODIES = 32768 };
 
+#define ATTENTION(what, filled)                                                                    \
+    { .name = what, .file = "examples/tensor_attention.comp",                                      \
+      .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },                                          \
+      .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,     \
+                 2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },                                      \
+      .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,       \
+      .result = HEDDLE_F32, .fill = filled, .check = check_attention, .tolerance = 1e-3,           \
+      .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) }
+
 const Problem problems[] = {
     F16_F32("gemm.comp f16 f32 1024", 1024, 1024),
     F16_F32("gemm.comp f16 f32 2048", 2048, 2048),
@@ -393,20 +402,8 @@ const Problem problems[] = {
       .check = check_k_blocks, .tolerance = 1e-2, .work = 2e-3 * 4096 * 4096 * 4096, .size = 4096,
       SIZES(4096), DEFINES({ "AB", "float16_t" }, { "TM", "128" }, { "TN", "256" }, { "TK", "64" },
                            { "LOADS", "1" }, { "BLOCKS", "1" }, { "Q4_K", "1" }) },
-    { .name = "tensor_attention 4096 x 128, 16 heads", .file = "examples/tensor_attention.comp",
-      .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },
-      .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,
-                 2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },
-      .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,
-      .result = HEDDLE_F32, .fill = fill, .check = check_attention, .tolerance = 1e-3,
-      .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) },
-    { .name = "tensor_attention, causal", .file = "examples/tensor_attention.comp",
-      .n_steps = 1, .steps = { { KEYS / 64, HEADS, 1 } },
-      .sizes = { 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH, 2 * KEYS * HEADS * WIDTH,
-                 2 * KEYS * KEYS, 4 * KEYS * HEADS * WIDTH },
-      .specs = { KEYS, KEYS, HEADS, 1, WIDTH }, .n_specs = 5, .out = 4, .input = HEDDLE_F16,
-      .result = HEDDLE_F32, .fill = fill_causal, .check = check_attention, .tolerance = 1e-3,
-      .work = 4e-3 * KEYS * KEYS * HEADS * WIDTH, DEFINES({ "T", "float16_t" }) },
+    ATTENTION("tensor_attention 4096 x 128, 16 heads", fill),
+    ATTENTION("tensor_attention, causal", fill_causal),
     FLAT("copy", "bench/kernels/copy.comp", WORDS, .n_steps = 1,
          .steps = { { WORDS / 1024, 1, 1 } }, .push = { WORDS / 4 },
          .check = check_copy, .work = 8.0 * WORDS),
