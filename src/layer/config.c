@@ -20,11 +20,11 @@ const HlExtension hl_extensions[HL_N_EXTENSIONS] = {
     [HL_KHR] = {
         "VK_KHR_cooperative_matrix", VK_KHR_COOPERATIVE_MATRIX_SPEC_VERSION,
         FEATURES_OF(COOPERATIVE_MATRIX, KHR), PROPERTIES_OF(COOPERATIVE_MATRIX, KHR), 2, 0,
-        { SpvCapabilityCooperativeMatrixKHR } },
+        { SpvCapabilityCooperativeMatrixKHR }, HL_LEAVES },
     [HL_NV] = {
         "VK_NV_cooperative_matrix", VK_NV_COOPERATIVE_MATRIX_SPEC_VERSION,
         FEATURES_OF(COOPERATIVE_MATRIX, NV), PROPERTIES_OF(COOPERATIVE_MATRIX, NV), 2, 0,
-        { SpvCapabilityCooperativeMatrixNV } },
+        { SpvCapabilityCooperativeMatrixNV }, HL_LEAVES },
     [HL_NV2] = {
         "VK_NV_cooperative_matrix2", VK_NV_COOPERATIVE_MATRIX_2_SPEC_VERSION,
         FEATURES_OF(COOPERATIVE_MATRIX_2, NV), PROPERTIES_OF(COOPERATIVE_MATRIX_2, NV), 7,
@@ -39,17 +39,17 @@ const HlExtension hl_extensions[HL_N_EXTENSIONS] = {
         "VK_NV_cooperative_matrix_decode_vector",
         VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_SPEC_VERSION,
         FEATURES_OF(COOPERATIVE_MATRIX_DECODE_VECTOR, NV), NO_PROPERTIES, 1, PROFILE_HAS_TENSORS,
-        { SpvCapabilityCooperativeMatrixDecodeVectorNV } },
+        { SpvCapabilityCooperativeMatrixDecodeVectorNV }, HL_LEAVES },
     [HL_CONVERSION] = {
         "VK_QCOM_cooperative_matrix_conversion",
         VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_SPEC_VERSION,
         FEATURES_OF(COOPERATIVE_MATRIX_CONVERSION, QCOM), NO_PROPERTIES, 1, PROFILE_HAS_QCOM,
-        { SpvCapabilityCooperativeMatrixConversionQCOM } },
+        { SpvCapabilityCooperativeMatrixConversionQCOM }, HL_LEAVES },
     [HL_WAIT_QUEUES] = {
         "VK_QCOM_shader_multiple_wait_queues", VK_QCOM_SHADER_MULTIPLE_WAIT_QUEUES_SPEC_VERSION,
         FEATURES_OF(SHADER_MULTIPLE_WAIT_QUEUES, QCOM),
         PROPERTIES_OF(SHADER_MULTIPLE_WAIT_QUEUES, QCOM), 1, PROFILE_HAS_WAIT_QUEUES,
-        { SpvCapabilityMultipleWaitQueuesQCOM } },
+        { SpvCapabilityMultipleWaitQueuesQCOM }, HL_LEAVES },
     [HL_BFLOAT16] = {
         "VK_KHR_shader_bfloat16", VK_KHR_SHADER_BFLOAT16_SPEC_VERSION,
         FEATURES_OF(SHADER_BFLOAT16, KHR), NO_PROPERTIES, 3,
