@@ -18,8 +18,8 @@ continues it on the next RUN: line. A file without one is an input of another te
     alike FILE N ARGS... runs an OpenCL C program on both devices, and, where there is a clang that
                     makes SPIR-V, what that makes of it (at -O$O); buffer N is the same bit for bit
 
-`XFAIL: why` marks a known bug: the test must fail. `REQUIRES: flag...` names CPU flags as in
-/proc/cpuinfo; without them the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
+`XFAIL: why` marks a known bug: the test must fail. `REQUIRES: level...` names what the CPU must
+be, of what `heddle info` lists; else the test is skipped. `REQUIRES: clang_spirv` asks for a clang beside
 FileCheck that compiles OpenCL C to SPIR-V, `REQUIRES: mlir` for heddle-mlir beside heddle and
 mlir-opt beside FileCheck, `REQUIRES: gdb`, `perf` and `chromium` for these programs, `libclc` for LLVM's libclc.
 """
@@ -98,12 +98,14 @@ def program_flags():
     return {name for name in ("gdb", "perf", "chromium") if shutil.which(name)}
 
 
-# The last flag that each level adds, as in /proc/cpuinfo.
-LEVELS = {"x86-64-v4": "avx512vl", "x86-64-v3": "avx2", "x86-64-v2": "sse4_2"}
+def level_flags(options):
+    said = subprocess.run([options.heddle, "info"], stdout=subprocess.PIPE).stdout.decode()
+    found = re.search(r"^  runs code for +(.+(?:\n {18}.+)*)", said, re.M)
+    return set(found[1].split()) if found else set()
 
 
 def levels(flags):
-    return " ".join(["host"] + [level for level, flag in LEVELS.items() if flag in flags])
+    return " ".join(["host"] + sorted(flags & {"x86-64-v2", "x86-64-v3", "x86-64-v4"}))
 
 
 def substitute(command, path, options):
@@ -116,14 +118,6 @@ def substitute(command, path, options):
         table[tool] = os.path.join(options.toolchain, "bin", tool)
     names = "|".join(sorted(map(re.escape, table), key=len, reverse=True))
     return re.sub("%%(%s)(?![\\w-])" % names, lambda m: table[m.group(1)], command)
-
-
-def cpu_flags():
-    try:
-        with open("/proc/cpuinfo") as f:
-            return set(re.findall(r"\w+", f.read()))
-    except OSError:
-        return set()
 
 
 def run(path, text, options):
@@ -158,7 +152,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("files", nargs="*", help="only these")
     options = parser.parse_args()
-    options.flags = (cpu_flags() | clang_flags(options) | mlir_flags(options) | program_flags() |
+    options.flags = (level_flags(options) | clang_flags(options) | mlir_flags(options) | program_flags() |
                      libclc_flags())
 
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")

@@ -204,6 +204,8 @@ typedef struct HeddleDeviceInfo {
     const char *driver;             /* "lavapipe Mesa 22.3.6, Vulkan 1.3.230"; "" where the device
                                      * needs no driver */
     uint64_t memory;                /* bytes of the device's own memory; 0: it uses the host's */
+    const char *const *levels;      /* CPU: what options->isa can name and the machine runs */
+    uint32_t n_levels;
 } HeddleDeviceInfo;
 
 typedef struct HeddleDevice HeddleDevice;

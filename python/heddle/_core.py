@@ -46,6 +46,7 @@ class DeviceInfo:
     subgroup_sizes: tuple[int, ...]
     default_subgroup_size: int
     extensions: tuple[str, ...]
+    levels: tuple[str, ...]         # what `isa` can name and the machine runs
 
 
 def _kinds() -> dict[str, int]:
@@ -83,7 +84,8 @@ class Device:
             tuple(str(text(i.features[k])) for k in range(i.n_features)), i.threads,
             i.vector_bits, tuple(i.subgroup_sizes[k] for k in range(i.n_subgroup_sizes)),
             i.default_subgroup_size,
-            tuple(str(text(i.extensions[k])) for k in range(i.n_extensions)))
+            tuple(str(text(i.extensions[k])) for k in range(i.n_extensions)),
+            tuple(str(text(i.levels[k])) for k in range(i.n_levels)))
 
     def __repr__(self) -> str:
         info = self.info

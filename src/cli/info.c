@@ -34,6 +34,8 @@ static void print_device(const HeddleDeviceInfo *d)
         printf("  %-16s%.1f GiB\n", "memory", (double)d->memory / (1 << 30));
     if (d->n_features)
         print_list("uses", d->features, d->n_features);
+    if (d->n_levels)
+        print_list("runs code for", d->levels, d->n_levels);
     if (d->threads)
         printf("  %-16s%u\n", "threads", d->threads);
     printf("  %-16s", "subgroup sizes");

@@ -28,6 +28,7 @@ static const struct {
     { "HEDDLE_BUDGET=N", "with HEDDLE_CHECK: how many instructions an invocation may run" },
     { "HEDDLE_DEBUG=1", "keep the shaders' lines, for debuggers and profilers" },
     { "HEDDLE_DEBUG=variables", "also keep the variables for GDB, and do not optimise" },
+    { "HEDDLE_ISA=LEVEL", "the machine as a lesser one, as --isa names it" },
     { "HEDDLE_TIER=TIER", "which shaders run code that was compiled fast: large ones at first"
                           " (auto, the default), all (fast), none (full)" },
     { "HEDDLE_LOG=FILE", "the file that messages go to; `heddle vulkan` sets stderr" },

@@ -19,6 +19,7 @@ typedef struct Cpu {
     CpuTiers *tiers;
     char name[128];
     const char *features[16];
+    const char *levels[CPU_MOST_LEVELS];
 } Cpu;
 
 typedef struct CpuCompiled {
@@ -112,6 +113,8 @@ static HeddleResult open_cpu(const DeviceOptions *o, DeviceBase **out, DiagSink 
         .identity = identity_of(&c->target),
     };
     list_features(c);
+    c->base.info.levels = c->levels;
+    c->base.info.n_levels = cpu_host_levels(c->levels);
     *out = &c->base;
     return HEDDLE_OK;
 }

@@ -36,8 +36,10 @@ typedef struct DeviceInfo {
     const char *target;          /* LLVM's name of the processor, or "" */
     const char *const *features; /* instruction sets that matter */
     uint32_t n_features;
-    uint32_t threads;               /* of the host that run kernels */
-    uint32_t vector_bits;           /* of the vectors that machine code uses; 0: none */
+    uint32_t threads;          /* of the host that run kernels */
+    uint32_t vector_bits;      /* of the vectors that machine code uses; 0: none */
+    const char *const *levels; /* that DeviceOptions.isa can name and the machine runs */
+    uint32_t n_levels;
     const uint32_t *subgroup_sizes; /* ascending */
     uint32_t n_subgroup_sizes;
     uint32_t default_subgroup_size;

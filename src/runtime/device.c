@@ -126,6 +126,8 @@ static void fill_info(HeddleDeviceInfo *to, const DeviceBase *d, uint32_t ordina
         .n_extensions = COUNT_OF(extensions),
         .driver = from->driver ? from->driver : "",
         .memory = from->memory,
+        .levels = from->levels,
+        .n_levels = from->n_levels,
     };
 }
 

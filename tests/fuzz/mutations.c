@@ -4,8 +4,9 @@
  * assembly texts) on the whole way of path.h: cut short, bits flipped, words and instructions
  * exchanged. Each must end in a result or in a diagnostic.
  *
- *     test_fuzz_mutations [--count N] [--first SEED] [--jobs N] [--compile N]
+ *     test_fuzz_mutations [--count N] [--first SEED] [--jobs N] [--compile N] [--seconds N]
  *         one in N of those that could be compiled are (LLVM takes most of the time)
+ *         none begins after so many seconds: 100 unless --count or --seconds is given
  *     test_fuzz_mutations --write SEED         that module to fuzz-SEED.spv
  *     test_fuzz_mutations --take FILE          that module the whole way, in this process
  *     test_fuzz_mutations --corpus FOLDER      the modules, for libFuzzer
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 enum { MAX_MODULES = 400, DEFAULT_COUNT = 100000, DEFAULT_COMPILE = 20,
-       SECONDS = 60 * HEDDLE_TEST_STEP };
+       SECONDS = 60 * HEDDLE_TEST_STEP, USUAL_SECONDS = 100 };
 
 typedef struct Bytes { char *name; uint8_t *data; size_t size; } Bytes;
 typedef struct Corpus { Arena arena; Bytes module[MAX_MODULES]; uint32_t n; } Corpus;
@@ -172,7 +173,11 @@ static void on_signal(int signal)
     _exit(2);
 }
 
-typedef struct Plan { uint64_t first, count; uint32_t jobs, compile; } Plan;
+typedef struct Plan {
+    uint64_t first, count;
+    uint32_t jobs, compile;
+    time_t end;    /* 0: when all are done */
+} Plan;
 
 static int work(const Corpus *c, const Plan *plan, uint32_t job, uint64_t *stages)
 {
@@ -187,6 +192,8 @@ static int work(const Corpus *c, const Plan *plan, uint32_t job, uint64_t *stage
     for (uint64_t i = job; i < plan->count + c->n; i += plan->jobs) {
         bool whole = i < c->n;      /* the modules as they are come first */
         size_t size = whole ? c->module[i].size : 0;
+        if (!whole && plan->end && time(NULL) >= plan->end)
+            break;
         current = whole ? i : plan->first + i - c->n;
         alarm(SECONDS);
         uint8_t *data = whole ? malloc(size) : mutate(c, current, &size);
@@ -238,9 +245,12 @@ static int many(const Corpus *c, const Plan *plan)
         wait(&status);
         failed += WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     }
+    uint64_t done = 0;
+    for (uint32_t s = 0; s < N_STAGES; s++)
+        done += stages[s];
     printf("%" PRIu64 " mutations of %u modules: %" PRIu64 " refused, %" PRIu64 " checked, %" PRIu64
-           " interpreted, %" PRIu64 " compiled, %" PRIu64 " run\n", plan->count, c->n, stages[0],
-           stages[1], stages[2], stages[3], stages[4]);
+           " interpreted, %" PRIu64 " compiled, %" PRIu64 " run\n", done - MIN(done, c->n), c->n,
+           stages[0], stages[1], stages[2], stages[3], stages[4]);
     printf("%d passed, %d failed\n", failed == 0, failed != 0);
     return failed != 0;
 }
@@ -295,7 +305,8 @@ static int one(const Corpus *c, uint64_t seed)
 int main(int argc, char **argv)
 {
     static Corpus corpus;
-    Plan plan = { 1, DEFAULT_COUNT, 2, DEFAULT_COMPILE };
+    Plan plan = { 1, DEFAULT_COUNT, 2, DEFAULT_COMPILE, 0 };
+    uint64_t seconds = argc == 1 ? USUAL_SECONDS : 0;
     int status = -1;
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc == 3 && !strcmp(argv[1], "--take"))
@@ -315,7 +326,10 @@ int main(int argc, char **argv)
             plan.jobs = (uint32_t)MIN(MAX(x, 1), 64);
         else if (!strcmp(argv[i], "--compile"))
             plan.compile = (uint32_t)MAX(x, 1);
+        else if (!strcmp(argv[i], "--seconds"))
+            seconds = x;
     }
+    plan.end = seconds ? time(NULL) + (time_t)seconds : 0;
     if (status < 0)
         status = corpus.n ? many(&corpus, &plan) : 1;
     arena_free(&corpus.arena);

@@ -22,7 +22,7 @@
 // PAIRS: vpmaddwd {{.*}}%ymm
 // SIGNS: vpdpbssd {{.*}}%ymm
 // UNSIGNED: vpdpbuud {{.*}}%ymm
-// REQUIRES: sse2
+// REQUIRES: x86-64
 // Code of another architecture is looked at only.
 // RUN: not %heddle run %s --isa armv8 --bind 0=iota:bf16[256] --bind 1=iota:bf16[256] \
 // RUN:   --bind 2=zeros:f32[256] 2>&1 | %filecheck %s --check-prefix=FOREIGN

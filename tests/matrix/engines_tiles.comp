@@ -11,7 +11,7 @@
 // CHECK: tdpfp16ps %tmm6, %tmm4, %tmm0
 // CHECK: tilestored %tmm0
 // KEEP-NOT: tdpfp16ps
-// REQUIRES: sse2
+// REQUIRES: x86-64
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require

@@ -5,6 +5,7 @@
  * nothing wrong with them. A failure tells its seed.
  *
  *     test_random_kernels [--first SEED] [--count N] [--jobs N] [--seconds N]
+ *         none begins after so many seconds: 100 unless --count or --seconds is given
  *     test_random_kernels --print SEED         the module
  *     test_random_kernels --minimise SEED      leaves statements and expressions out while it still
  *                                              fails, then prints the module and the failure
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 enum { N_BUFFERS = GEN_BUFFERS, MAX_INVOCATIONS = 256, DEFAULT_COUNT = 2000 / HEDDLE_TEST_STEP,
-       SECONDS = 120 * HEDDLE_TEST_STEP,
+       SECONDS = 120 * HEDDLE_TEST_STEP, USUAL_SECONDS = 100,
        VALIDATED = 50 /* one in */ };
 
 #ifndef SUBGROUP_SIZES
@@ -64,16 +65,13 @@ static const char *const levels[] = { "host", "x86-64-v4", "x86-64-v3", "x86-64-
 enum { LEVELS = COUNT_OF(levels) };
 
 /* Code of a level that the machine lacks can be looked at, but not run. */
-static bool runs(const char *level)
+static bool runs(const HeddleDevice *host, const char *level)
 {
-#ifdef __x86_64__
-    return !level || !strcmp(level, "host") ||
-           (!strcmp(level, "x86-64-v4")   ? __builtin_cpu_supports("avx512vl")
-            : !strcmp(level, "x86-64-v3") ? __builtin_cpu_supports("avx2")
-                                          : __builtin_cpu_supports("sse4.2"));
-#else
-    return !level || !strcmp(level, "host");
-#endif
+    const HeddleDeviceInfo *info = heddle_device_info(host);
+    uint32_t k = 0;
+    while (k < info->n_levels && strcmp(info->levels[k], level))
+        k++;
+    return k < info->n_levels;
 }
 
 typedef struct Devices {
@@ -256,7 +254,7 @@ static bool open_devices(Devices *d)
     *d = (Devices){ .n_cpu = 0 };
     for (uint32_t k = 0; k < LEVELS; k++) {
         HeddleDeviceOptions cpu = { .threads = 1, .isa = levels[k] };
-        d->n_cpu += runs(levels[k]) &&
+        d->n_cpu += (!k || (d->n_cpu && runs(d->cpu[0], levels[k]))) &&
                     heddle_device_new(&cpu, &d->cpu[d->n_cpu], log) == HEDDLE_OK;
     }
     bool good = heddle_device_new(&reference, &d->reference, log) == HEDDLE_OK && d->n_cpu;
@@ -470,6 +468,7 @@ static int minimise(uint64_t seed)
 int main(int argc, char **argv)
 {
     Range r = { .first = 1, .count = DEFAULT_COUNT, .jobs = 2 };
+    uint64_t seconds = argc == 1 ? USUAL_SECONDS : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t x = strtoull(argv[i + 1], NULL, 0);
@@ -488,7 +487,8 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--jobs"))
             r.jobs = (uint32_t)MIN(MAX(x, 1), 64);
         else if (!strcmp(argv[i], "--seconds"))
-            r.end = time(NULL) + (time_t)x;
+            seconds = x;
     }
+    r.end = seconds ? time(NULL) + (time_t)seconds : 0;
     return many(&r);
 }

@@ -113,6 +113,7 @@ TEST(wrong_values)
                                             { "HEDDLE_KEEP", "1G" },
                                             { "HEDDLE_MATRICES", "few" },
                                             { "HEDDLE_TIER", "best" },
+                                            { "HEDDLE_ISA", "x86-64-v9" },
                                             { "HEDDLE_CACHE", "/proc/none" },
                                             { "HEDDLE_DUMP", "/proc/none" },
                                             { "HEDDLE_REPLACE", "/proc/none" } };

@@ -50,6 +50,9 @@ typedef struct CpuTarget {
 bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink);
 /* The same, and levels that it lacks something of: code for them must not be run. */
 bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink);
+enum { CPU_MOST_LEVELS = 16 };
+/* Those that it lacks nothing of, from the table's names; returns how many. */
+uint32_t cpu_host_levels(const char *names[CPU_MOST_LEVELS]);
 bool cpu_target_runs(const CpuTarget *t, DiagSink *sink); /* false after reporting */
 void cpu_target_free(CpuTarget *t);
 /* Configures this thread's tile registers as kernels want them, and puts back what was there. */

@@ -224,13 +224,30 @@ static bool has_generator(const char *arch)
 #endif
 }
 
-static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
+static const Level *level_named(const char *name)
 {
-    const Level *l = NULL;
     for (size_t i = 0; i < COUNT_OF(levels); i++)
         if (!strcmp(levels[i].name, name))
-            l = &levels[i];
-    t->foreign = l && strncmp(t->triple, l->arch, strlen(l->arch)) != 0;
+            return &levels[i];
+    return NULL;
+}
+
+static bool is_of(const CpuTarget *t, const Level *l)
+{
+    return !strncmp(t->triple, l->arch, strlen(l->arch));
+}
+
+static void become(CpuTarget *t, const Level *l)
+{
+    free(t->features);
+    t->features = strdup(l->features);
+    snprintf(t->cpu, sizeof t->cpu, "%s", l->cpu);
+}
+
+static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
+{
+    const Level *l = level_named(name);
+    t->foreign = l && !is_of(t, l);
     if (!l || (t->foreign && !has_generator(l->arch))) {
         diag(sink, DIAG_ERROR, NULL, NULL, "there is no CPU level \"%s\" on this machine (%s)",
              name, t->triple);
@@ -242,10 +259,22 @@ static bool take_level(CpuTarget *t, const char *name, DiagSink *sink)
     } else if (!lacks_feature(t->features, l->features, t->lacks, sizeof t->lacks)) {
         t->lacks[0] = 0;
     }
-    free(t->features);
-    t->features = strdup(l->features);
-    snprintf(t->cpu, sizeof t->cpu, "%s", l->cpu);
+    become(t, l);
     return true;
+}
+
+/* HEDDLE_ISA makes the machine the lesser one that a level names. False: it has no such level. */
+static bool lessen(CpuTarget *t)
+{
+    const char *name = secure_getenv("HEDDLE_ISA");
+    if (!name || !*name)
+        return true;
+    const Level *l = level_named(name);
+    char lacks[sizeof t->lacks];
+    if (!l || !is_of(t, l) || lacks_feature(t->features, l->features, lacks, sizeof lacks))
+        return false;
+    become(t, l);
+    return t->features != NULL;
 }
 
 /* LLVM reads AArch64's from /proc/cpuinfo, which is another machine's under qemu-user, and not all
@@ -272,8 +301,8 @@ static char *host_features(const char *by_llvm)
 #endif
 }
 
-/* What LLVM detects; false: out of memory. */
-static bool detect(CpuTarget *t)
+/* What LLVM detects, or what HEDDLE_ISA leaves of it; false: out of memory. */
+static bool detect(CpuTarget *t, DiagSink *sink)
 {
     memset(t, 0, sizeof *t);
     char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName();
@@ -284,12 +313,15 @@ static bool detect(CpuTarget *t)
     LLVMDisposeMessage(triple);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
+    if (t->features && !lessen(t))
+        diag(sink, DIAG_WARNING, NULL, NULL,
+             "HEDDLE_ISA is not a CPU level that this machine has: ignored");
     return t->features != NULL;
 }
 
 bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
 {
-    bool ok = detect(t);
+    bool ok = detect(t, sink);
     if (ok && level && strcmp(level, "host") != 0)
         ok = take_level(t, level, sink);
     if (!t->features)
@@ -309,7 +341,8 @@ bool cpu_target_any(CpuTarget *t, const char *level, DiagSink *sink)
 const CpuTuning *cpu_host_tuning(void)
 {
     CpuTarget t;
-    if (detect(&t))
+    DiagSink unheard = { 0 };
+    if (detect(&t, &unheard))
         t.sets = find_sets(&t);
     const CpuTuning *tuning = cpu_tuning(&t);
     cpu_target_free(&t);
@@ -332,6 +365,21 @@ bool cpu_target(CpuTarget *t, const char *level, DiagSink *sink)
     if (!runs)
         cpu_target_free(t);
     return runs;
+}
+
+uint32_t cpu_host_levels(const char *names[CPU_MOST_LEVELS])
+{
+    _Static_assert(COUNT_OF(levels) <= CPU_MOST_LEVELS, "room for all");
+    CpuTarget t;
+    DiagSink unheard = { 0 };
+    uint32_t n = 0;
+    if (detect(&t, &unheard))
+        for (size_t i = 0; i < COUNT_OF(levels); i++)
+            if (is_of(&t, &levels[i]) &&
+                !lacks_feature(t.features, levels[i].features, t.lacks, sizeof t.lacks))
+                names[n++] = levels[i].name;
+    cpu_target_free(&t);
+    return n;
 }
 
 void cpu_target_free(CpuTarget *t)
