@@ -161,6 +161,23 @@ Val ir_masked(LLVMBuilderRef b, const char *name, const Val args[3], unsigned ad
     return call;
 }
 
+unsigned ir_masked_args(Val call, unsigned address, Val args[3])
+{
+    for (unsigned k = 0; k < 3; k++)
+        args[k] = LLVMGetOperand(call, LLVM_VERSION_MAJOR < 22 && k > address ? k + 1 : k);
+    if (LLVM_VERSION_MAJOR < 22)
+        return (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(call, address + 1));
+    unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+    LLVMAttributeRef its = LLVMGetCallSiteEnumAttribute(call, address + 1, kind);
+    return its ? (unsigned)LLVMGetEnumAttributeValue(its) : 1;
+}
+
+bool ir_calls(Val i, const char *intrinsic)
+{
+    return LLVMIsAIntrinsicInst(i) && LLVMGetIntrinsicID(LLVMGetCalledValue(i)) ==
+                                          LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+}
+
 Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, unsigned n)
 {
     LLVMTypeRef types[IR_MAX_ASM];

@@ -59,6 +59,9 @@ LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMV
  * and scatters of (value, address, mask), number 1. */
 LLVMValueRef ir_masked(LLVMBuilderRef b, const char *name, const LLVMValueRef args[3],
                        unsigned address, unsigned align);
+/* The same of a call that there is; returns the alignment. */
+unsigned ir_masked_args(LLVMValueRef call, unsigned address, LLVMValueRef args[3]);
+bool ir_calls(LLVMValueRef i, const char *intrinsic); /* of any types */
 
 /* The target's assembly, with LLVM's constraints. */
 typedef struct IrAsm {

@@ -235,12 +235,6 @@ static LV negative16(LLVMBuilderRef b, LV x)
     return ir_asm(b, &code, LLVMTypeOf(x), &x, 1);
 }
 
-static bool calls(LV i, const char *intrinsic)
-{
-    return LLVMIsAIntrinsicInst(i) && LLVMGetIntrinsicID(LLVMGetCalledValue(i)) ==
-                                          LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
-}
-
 static void repair_negative(LLVMBuilderRef b, LV i)
 {
     LT type = LLVMTypeOf(i);
@@ -250,7 +244,7 @@ static void repair_negative(LLVMBuilderRef b, LV i)
     LLVMPositionBuilderBefore(b, i);
     if (LLVMGetInstructionOpcode(i) == LLVMSub && LLVMIsNull(x))
         r = negative16(b, LLVMGetOperand(i, 1));
-    else if (calls(i, "llvm.abs"))
+    else if (ir_calls(i, "llvm.abs"))
         r = ir_binary(b, "llvm.smax", x, negative16(b, x));
     if (!r)
         return;
@@ -332,7 +326,7 @@ static void repair(Making *m)
             for (LV i = LLVMGetFirstInstruction(bb), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
                 LLVMOpcode op = LLVMGetInstructionOpcode(i);
-                if (calls(i, NVPTX_VOTE))
+                if (ir_calls(i, NVPTX_VOTE))
                     repair_vote(i);
                 else if (needs_widening(i))
                     repair_widening(b, i);

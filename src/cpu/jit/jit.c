@@ -284,6 +284,7 @@ static bool run_passes(Compile *c)
 {
     if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
         return false;
+    cpu_outline_accesses(c->module, c->target->vector_bits);
     if (!cpu_carry_masks(c->module, c->target))
         return fail(c, "out of memory", "");
     cpu_work_around(c->module, c->options->optimise && !c->fast ? c->target->vector_bits : 0);

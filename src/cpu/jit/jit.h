@@ -51,6 +51,10 @@ void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
+/* ---- outline.c: for jit.c, optimised or not ----------------------------------------- */
+
+void cpu_outline_accesses(LLVMModuleRef module, uint32_t vector_bits);
+
 /* ---- size.c: for jit.c, which tier a module is compiled for ---------------------------------- */
 
 /* Whether everything that jit.c can do for the module takes longer than people like to wait. */

@@ -38,13 +38,12 @@ static uint32_t vectors(const Splitter *s, LLVMTypeRef type)
 static uint32_t lanes_apart(const Splitter *s, LLVMValueRef i)
 {
     enum { WIDEST = 64 }; /* bytes: AVX-512, which has instructions for both */
-    static const char *const names[] = { "llvm.masked.gather", "llvm.masked.scatter" };
-    if (s->vector_bytes >= WIDEST || !LLVMIsAIntrinsicInst(i))
+    if (s->vector_bytes >= WIDEST)
         return 1;
-    for (uint32_t k = 0; k < COUNT_OF(names); k++)
-        if (LLVMGetIntrinsicID(LLVMGetCalledValue(i)) ==
-            LLVMLookupIntrinsicID(names[k], strlen(names[k])))
-            return LLVMGetVectorSize(LLVMTypeOf(k ? LLVMGetOperand(i, 0) : i));
+    if (ir_calls(i, "llvm.masked.gather"))
+        return LLVMGetVectorSize(LLVMTypeOf(i));
+    if (ir_calls(i, "llvm.masked.scatter"))
+        return LLVMGetVectorSize(LLVMTypeOf(LLVMGetOperand(i, 0)));
     return 1;
 }
 
