@@ -27,6 +27,7 @@ find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
 # Under a sanitizer tests take ten times as long: of many cases they take each HEDDLE_TEST_STEP-th,
 # and have three times as long for them. Under an emulator they have all the time they take.
 set(HEDDLE_TEST_STEP 1 CACHE STRING "Tests of many cases take one of so many")
+set(HEDDLE_TEST_FIRST 0)    # which of them is a program's first: those of one source take others each
 set(HEDDLE_TEST_SECONDS 300)
 if(HEDDLE_SANITIZE)
     set(HEDDLE_TEST_SECONDS 900)
@@ -61,7 +62,7 @@ function(heddle_test name source)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/include")
     target_compile_definitions(${name} PRIVATE
-        "HEDDLE_TEST_STEP=${HEDDLE_TEST_STEP}"
+        "HEDDLE_TEST_STEP=${HEDDLE_TEST_STEP}" "HEDDLE_TEST_FIRST=${HEDDLE_TEST_FIRST}"
         "HEDDLE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"" "HEDDLE_TOOLCHAIN=\"${HEDDLE_TOOLCHAIN}\""
         "HEDDLE_CLANG=\"${HEDDLE_LLVM_BINDIR}/clang\"")
     if(HEDDLE_MPFR AND HEDDLE_GMP AND HEDDLE_MPFR_INCLUDE)

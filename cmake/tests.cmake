@@ -37,6 +37,7 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         words:khr words:tiny words:qcom words:mixed words:nv2 words:nv words:levels words:tensors words:kernels
         held:nv2 held:nv held:mixed half:nv2 half:nv half:mixed
         mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
+    math(EXPR HEDDLE_TEST_FIRST "${HEDDLE_TEST_FIRST} + 1")
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)
@@ -81,6 +82,7 @@ elseif(HEDDLE_SANITIZE)    # what lavapipe leaves behind is its own affair
     list(FILTER elsewhere EXCLUDE REGEX "^lavapipe|:layer$")
 endif()
 foreach(test IN LISTS elsewhere)
+    math(EXPR HEDDLE_TEST_FIRST "${HEDDLE_TEST_FIRST} + 1")
     string(REPLACE ":" ";" parts "${test}")
     list(GET parts 0 driver)
     list(GET parts 1 matrices)
@@ -126,6 +128,7 @@ if(TARGET heddle_vulkan)
     add_dependencies(test_tester_faults heddle_vulkan)
 endif()
 set(HEDDLE_TEST_STEP ${step})
+set(HEDDLE_TEST_FIRST 0)
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.
 foreach(of IN ITEMS matrix/khr matrix/tiny matrix/qcom matrix/mixed matrix/nv2 matrix/nv
         matrix/nv_limits

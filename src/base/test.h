@@ -45,6 +45,11 @@ static inline void test_register(TestCase *c)
     }                                                                                              \
     static void test_##name(void)
 
+/* Whether a test whose step is HEDDLE_TEST_STEP, of which its inner loops make use, takes its k-th
+ * case: one of half as many, which with programs of the same source differ. */
+#define TEST_TAKES(k) ((k) % TEST_OUTER_STEP == HEDDLE_TEST_FIRST % TEST_OUTER_STEP)
+#define TEST_OUTER_STEP ((HEDDLE_TEST_STEP + 1) / 2)
+
 /* Says where and what, at most 20 times a case. */
 static inline PRINTF_LIKE(3, 4) bool test_fail(const char *file, int line, const char *fmt, ...)
 {

@@ -167,6 +167,8 @@ static void conversions(int device)
     Fixture f = setup();
     for (uint32_t p = 0; p < COUNT_OF(pairs); p++)
         for (uint32_t w = 0; w < 2; w++) {
+            if (!TEST_TAKES(2 * p + w))
+                continue;
             const Type *t = &types[pairs[p][0]], *u = &types[pairs[p][1]];
             HeddleDefine d[] = {{"T", t->name}, {"U", u->name}, {"SCOPE", scopes[3 * w].name}};
             HeddleModule *m = compile(&f, "nv_convert.comp", d, 3);
@@ -221,6 +223,8 @@ static void elements(int device)
     Fixture f = setup();
     for (uint32_t p = 0; p < COUNT_OF(which); p++)
         for (uint32_t w = 0; w < 2; w++) {
+            if (!TEST_TAKES(2 * p + w))
+                continue;
             const Type *t = &types[which[p]];
             HeddleDefine d[] = { { "T", t->name },
                                  { "USE", uses[p % 3] },
@@ -295,6 +299,8 @@ static void reductions(int device)
     static const uint8_t which[] = {0, 1, 3};
     Fixture f = setup();
     for (uint32_t p = 0; p < COUNT_OF(which) * COUNT_OF(modes) * 2; p++) {
+        if (!TEST_TAKES(p))
+            continue;
         const Type *t = &types[which[p % 3]];
         const Mode *mode = &modes[p / 3 % 4];
         bool sum = p / 12;

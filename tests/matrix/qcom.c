@@ -127,6 +127,8 @@ static void all_forms(int device)
 {
     Fixture f = setup();
     for (uint32_t n = 0; n < COUNT_OF(forms) * 3; n++) {
+        if (!TEST_TAKES(n))
+            continue;
         const Form *form = &forms[n / 3];
         uint32_t use = n % 3;
         HeddleModule *m = form->uses >> use & 1 ? compile(&f, "qcom.comp", form, use) : NULL;
