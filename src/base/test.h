@@ -47,7 +47,7 @@ static inline void test_register(TestCase *c)
 
 /* Whether a test whose step is HEDDLE_TEST_STEP, of which its inner loops make use, takes its k-th
  * case: one of half as many, which with programs of the same source differ. */
-#define TEST_TAKES(k) ((k) % TEST_OUTER_STEP == HEDDLE_TEST_FIRST % TEST_OUTER_STEP)
+#define TEST_TAKES(k)   ((k) % TEST_OUTER_STEP == HEDDLE_TEST_FIRST % TEST_OUTER_STEP)
 #define TEST_OUTER_STEP ((HEDDLE_TEST_STEP + 1) / 2)
 
 /* Says where and what, at most 20 times a case. */
