@@ -763,8 +763,10 @@ bool access_is_apart(Emit *e, const EmitPointer *p)
 static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
     const EmitPointer *p = &w->way[0];
+    EmitPointer sure = *p;
+    sure.affine.expected = NULL;
     LanesTable *t = NEW(e->arena, LanesTable);
-    if (address_checked(e, &w->way[1]) || !is_apart(e, p, part, n) || !table_open(e, p, t) ||
+    if (address_checked(e, &w->way[1]) || !is_apart(e, &sure, part, n) || !table_open(e, p, t) ||
         !table_suits(e, t, part, n))
         return;
     w->table = t;
