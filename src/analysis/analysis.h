@@ -129,6 +129,13 @@ typedef struct PolynomialReader {
     /* What stands for an instruction's result; may be NULL. */
     bool (*known)(void *user, const SpvInst *i, uint64_t *value);
     void *user;
+    /* Narrower integers that are sign-extended do not overflow, as in OpenCL C, so that they are
+     * sums and products of extended ones. A value that is narrower stands for what it is extended
+     * to. */
+    bool extends;
+    /* polynomial_read's: values that were not looked into, each unlike those before */
+    SpvId unlike[POLYNOMIAL_TERMS];
+    uint32_t n_unlike;
     uint32_t left; /* polynomial_read's: values that may still be looked into */
 } PolynomialReader;
 
@@ -137,12 +144,17 @@ Polynomial polynomial_read(PolynomialReader *d, SpvId id);
 void polynomial_add(const PolynomialReader *d, Polynomial *to, const Polynomial *x, uint64_t times);
 bool polynomial_equal(const PolynomialReader *d, const Polynomial *x, const Polynomial *y);
 bool polynomial_number(const Polynomial *p, uint64_t *value); /* whether it is one */
+/* Whether an instruction loads what no invocation changes: an input or a push constant. */
+bool loads_constant(SpvModule *m, const SpvInst *i);
 
 /* ---- distance.c ------------------------------------------------------------------------------ */
 
 /* Whether pointers into one object, none of them outside of it, lie each at the same distance from
  * the one before. */
 bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n);
+/* Whether one pointer of that kind leads to an element so many after that of another, of the same
+ * array or vector. In a kernel of OpenCL C indices do not overflow. */
+bool pointers_apart(SpvModule *m, SpvId from, SpvId to, bool kernel, int64_t *elements);
 
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 

@@ -99,3 +99,32 @@ bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n)
     }
     return true;
 }
+
+bool pointers_apart(SpvModule *m, SpvId from, SpvId to, bool kernel, int64_t *elements)
+{
+    const SpvInst *a = spv_def(m, from), *b = spv_def(m, to);
+    uint32_t which = 0;
+    *elements = 0;
+    if (from == to)
+        return true;
+    if (!find_index(a, b, &which) || a->type != b->type)
+        return false;
+    if (!which)
+        return true;
+    if (which + 1 != spv_n_operands(a))
+        return false;
+    SpvId x = spv_operand(a, which), y = spv_operand(b, which);
+    const SpvType *t = spv_type_of(m, x), *u = spv_type_of(m, y);
+    if (!t || t->kind != SPV_INT || !u || u->kind != SPV_INT || u->bits != t->bits ||
+        !counts_elements(m, a, which, t->bits))
+        return false;
+    PolynomialReader d = { .m = m, .bits = t->bits, .extends = kernel };
+    Polynomial apart = polynomial_read(&d, y), before = polynomial_read(&d, x);
+    uint64_t n;
+    polynomial_add(&d, &apart, &before, UINT64_MAX);
+    if (!polynomial_number(&apart, &n))
+        return false;
+    uint32_t unused = 64 - t->bits;
+    *elements = (int64_t)(n << unused) >> unused;
+    return true;
+}

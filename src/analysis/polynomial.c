@@ -7,7 +7,7 @@
  */
 #include "analysis/analysis.h"
 
-enum { MOST_LOOKED_INTO = 64 };
+enum { MOST_LOOKED_INTO = 64, MOST_ALIKE = 6 /* instructions, one of the other */ };
 
 static uint64_t mask_of(const PolynomialReader *d)
 {
@@ -131,12 +131,27 @@ static bool is_recast(const PolynomialReader *d, const SpvInst *i)
     return t && t->kind == SPV_INT && t->bits == d->bits;
 }
 
+/* An integer's width; 0: it is none. */
+static uint32_t width(SpvModule *m, SpvId id)
+{
+    const SpvType *t = spv_type_of(m, id);
+    return t && t->kind == SPV_INT ? t->bits : 0;
+}
+
+static uint64_t extended(const PolynomialReader *d, SpvId id, uint64_t value)
+{
+    uint32_t bits = width(d->m, id);
+    if (!d->extends || !bits || bits >= d->bits)
+        return value;
+    return (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits)) & mask_of(d);
+}
+
 /* What the instruction computes of its operands; too large: it is not looked into. */
 static Polynomial looked_into(PolynomialReader *d, const SpvInst *i)
 {
     Polynomial p = { .n = 0 }, x, y;
     uint64_t shift, a, b;
-    if (is_computed(i->op)) {
+    if (is_computed(i->op) && (!d->extends || width(d->m, i->id) == d->bits)) {
         x = value_of(d, spv_operand(i, 0));
         y = value_of(d, spv_operand(i, 1));
         if (polynomial_number(&x, &a) && polynomial_number(&y, &b) &&
@@ -163,6 +178,11 @@ static Polynomial looked_into(PolynomialReader *d, const SpvInst *i)
         x = value_of(d, spv_operand(i, 0));
         polynomial_add(d, &p, &x, UINT64_C(1) << shift);
         return p;
+    case SpvOpSConvert:
+        if (!d->extends || !width(d->m, i->id) || width(d->m, i->id) > d->bits ||
+            width(d->m, spv_operand(i, 0)) >= width(d->m, i->id))
+            break;
+        return value_of(d, spv_operand(i, 0));
     case SpvOpCopyObject: return value_of(d, spv_operand(i, 0));
     case SpvOpBitcast:
         if (is_recast(d, i))
@@ -174,13 +194,53 @@ static Polynomial looked_into(PolynomialReader *d, const SpvInst *i)
     return p;
 }
 
+bool loads_constant(SpvModule *m, const SpvInst *i)
+{
+    const SpvType *p = i->op == SpvOpLoad ? spv_type_of(m, spv_operand(i, 0)) : NULL;
+    return p && p->kind == SPV_POINTER &&
+           (p->storage == SpvStorageClassInput || p->storage == SpvStorageClassPushConstant);
+}
+
+/* Whether two instructions compute the same, as those do that front ends write for each use of an
+ * invocation's number. */
+static bool is_same(SpvModule *m, SpvId x, SpvId y, uint32_t depth)
+{
+    const SpvInst *a = spv_def(m, x), *b = spv_def(m, y);
+    if (x == y)
+        return true;
+    if (!a || !b || !depth || a->op != b->op || a->type != b->type || a->n_words != b->n_words ||
+        a->first_operand != b->first_operand || a->op == SpvOpPhi ||
+        (!spv_is_pure(a) && !loads_constant(m, a) && a->op != SpvOpAccessChain))
+        return false;
+    uint16_t at[8];
+    uint32_t n = spv_id_operands(a, at, COUNT_OF(at)), next = 0;
+    for (uint32_t k = a->first_operand; k < a->n_words; k++) {
+        bool id = next < MIN(n, COUNT_OF(at)) && at[next] == k;
+        next += id;
+        if (a->words[k] != b->words[k] && (!id || !is_same(m, a->words[k], b->words[k], depth - 1)))
+            return false;
+    }
+    return true;
+}
+
+/* The first value not looked into that is the same. */
+static SpvId first_alike(PolynomialReader *d, SpvId id)
+{
+    for (uint32_t k = 0; k < d->n_unlike; k++)
+        if (is_same(d->m, d->unlike[k], id, MOST_ALIKE))
+            return d->unlike[k];
+    if (d->n_unlike < COUNT_OF(d->unlike))
+        d->unlike[d->n_unlike++] = id;
+    return id;
+}
+
 static Polynomial value_of(PolynomialReader *d, SpvId id)
 {
     Polynomial p = { .n = 0 };
     const SpvInst *i = spv_def(d->m, id);
     uint64_t bits;
     if (spv_constant(d->m, id, &bits) || (d->known && i && d->known(d->user, i, &bits)))
-        return number(d, bits);
+        return number(d, extended(d, id, bits));
     if (i && d->left) {
         d->left--;
         p = looked_into(d, i);
@@ -188,7 +248,7 @@ static Polynomial value_of(PolynomialReader *d, SpvId id)
             return p;
     }
     PolynomialTerm t = { .times = 1 };
-    t.of[POLYNOMIAL_FACTORS - 1] = id;
+    t.of[POLYNOMIAL_FACTORS - 1] = first_alike(d, id);
     p = (Polynomial){ .n = 0 };
     add_term(d, &p, &t, 1);
     return p;

@@ -86,7 +86,7 @@ static void op_load(Emit *e, const SpvInst *i)
     e->target->prefetch(e, i, &p);
     if (emit_is_opaque(t))
         e->target->load_opaque(e, &p, leaves);
-    else if (!e->target->load_pair || !e->target->load_pair(e, i, &p, leaves))
+    else if (!e->target->load_together || !e->target->load_together(e, i, &p, leaves))
         emit_load(e, &p, leaves);
     if (p.builtin && !p.lane_index)
         emit_set_affine(e, i, leaves, n, variable_input(e, p.variable)->affine + p.constant);

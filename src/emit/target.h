@@ -97,9 +97,9 @@ struct EmitTarget {
     LV (*inside)(Emit *e, const SpvInst *i);
     /* Prefetches for an OpLoad in a loop with wait queues, or in one that leaps through memory. */
     void (*prefetch)(Emit *e, const SpvInst *i, const EmitPointer *p);
-    /* Loads together with a load that follows, or takes what was loaded with one before. False: it
-     * is to be loaded alone. NULL: always. */
-    bool (*load_pair)(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+    /* Loads together with loads that follow, or takes what was loaded with one before. False: it is
+     * to be loaded alone. NULL: always. */
+    bool (*load_together)(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
     /* i1 (or lanes of it): whether a generic address points to workgroup memory, or to an
      * invocation's own. */
     void (*memory_of)(Emit *e, LV address, LV *shared, LV *own);

@@ -139,6 +139,12 @@ void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
+/* ---- row_loops.c ----------------------------------------------------------------------------- */
+
+/* How many iterations to do at once where each invocation walks along a row of its own; 1: none
+ * does. Or how many of what is left over (`rest`). */
+uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest);
+
 /* ---- copies.c: what workgroup memory is copied from ------------------------------------------ */
 
 /* A store to workgroup memory, and the loop that does nothing but copy, if it is in one: it goes on

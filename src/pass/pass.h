@@ -100,9 +100,12 @@ bool pass_pieces(PassContext *c);
  * workgroup memory from which only matrices are loaded, loads them from the buffer instead, without
  * copies, and without barriers that nothing else waits at. Simplifies. */
 bool pass_forward(PassContext *c);
-/* Precedes each uniform loop that chains multiply-adds in a straight line without stores by a loop
- * that does several of its steps (options->fuse_steps) in one block; the old loop does the rest.
- * Simplifies. */
+/* With options->whole, has the header leave loops that end by a test, in which each invocation
+ * walks along a row of its own. */
+bool pass_unrotate(PassContext *c);
+/* Precedes each loop that chains multiply-adds in a straight line without stores, uniformly
+ * (options->fuse_steps), or in which each invocation walks along a row of its own (options->whole)
+ * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
 /* With options->whole, precedes each loop whose invocations leave it by a counter of their own by a

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * strip_mine: several steps of a loop that chains matrix multiply-adds in one block. In: a function
- * after simplify. Out: such a loop has a loop in front of it that does the work of some iterations
- * in each of its own, as one straight line, so that the code generator sees chains of multiply-adds
- * it can keep in registers; the old loop does what is left over. Nothing is reordered here.
+ * strip_mine: several steps of a loop in one block: of one that chains matrix multiply-adds, or in
+ * which each invocation walks along a row of its own (row_loops.c). In: a function after simplify.
+ * Out: such a loop has a loop in front of it that does the work of some iterations in each of its
+ * own, as one straight line, so that the code generator sees chains of multiply-adds it can keep in
+ * registers, or neighbours that it can load together; the old loop does what is left over. Nothing
+ * is reordered here.
  *
- * The loop must be one straight line behind a header that alone leaves it, uniformly, without
- * stores, atomics, barriers or volatile accesses. The new header evaluates the old one's condition
- * for each step in advance, with the values that the counters will have then, and continues only if
- * all hold. So any counting and any comparison work, wrapping included, and no step is started that
- * the old loop would not have started. The code that is evaluated in advance must have no effects:
- * it consists of pure instructions that cannot fail, and of loads that do not depend on the
- * counters.
+ * The loop must be one straight line behind a header that alone leaves it, without stores, atomics,
+ * barriers or volatile accesses. Multiply-adds need a uniform one. Invocations that walk along rows
+ * may leave it one by one: all that are in it vote for a strip. The new header evaluates the old
+ * one's condition for each step in advance, with the values that the counters will have then, and
+ * continues only if all hold. So any counting and any comparison work, wrapping included, and no
+ * step is started that the old loop would not have started. The code that is evaluated in advance
+ * must have no effects: it consists of pure instructions that cannot fail, and of loads that do not
+ * depend on the counters.
  */
 #include "pass/edit.h"
 
@@ -35,6 +38,7 @@ typedef struct Miner {
     PassIdWords ids;
     PassLoopCopy l;
     uint32_t good, steps;        /* bytes of k; iterations at once */
+    bool divergent;              /* invocations leave one by one */
     SpvBlock *head, *body, *out; /* of the new loop; `out` leads to the old one */
     SpvId *cloned;               /* by step and place in slice */
     /* what the condition is made of, in the loop, header phis included */
@@ -115,10 +119,17 @@ static uint32_t chain_bytes(Miner *s, const SpvInst *phi, const uint32_t *uses)
     return 0;
 }
 
-/* Steps worth doing at once; 1: the loop is not one of ours. */
-static uint32_t choose_steps(Miner *s)
+/* How many iterations of multiply-adds to do at once. */
+static uint32_t chain_steps(const Miner *s, uint32_t longest)
 {
-    uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0, asked;
+    uint32_t asked = s->c->options->fuse_steps, steps = asked ? asked : s->good / longest;
+    return MIN(MIN(steps, MAX_FUSED), MAX(1, MAX_SIZE / MAX(s->l.size, 1)));
+}
+
+/* Steps worth doing at once; 1: the loop is not one of ours. */
+static uint32_t choose_steps(Miner *s, const Uniformity *u)
+{
+    uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0;
     for (uint32_t n = 0; n < s->l.blocks.len; n++) {
         for (SpvInst *i = s->l.blocks.data[n]->insts.first; i; i = i->next) {
             if (!is_harmless(s->c->module, i))
@@ -130,11 +141,9 @@ static uint32_t choose_steps(Miner *s)
     }
     for (SpvInst *i = s->l.header->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
         longest = MAX(longest, chain_bytes(s, i, uses));
-    if (!longest)
-        return 1;
-    asked = s->c->options->fuse_steps;
-    uint32_t steps = asked ? asked : s->good / longest;
-    return MIN(MIN(steps, MAX_FUSED), MAX(1, MAX_SIZE / MAX(s->l.size, 1)));
+    if (longest)
+        return s->divergent ? 1 : chain_steps(s, longest);
+    return s->c->options->whole ? loop_row_steps(&s->l, u, s->good != GOOD_BYTES) : 1;
 }
 
 /* ---- the condition, ahead of time ------------------------------------------------------------ */
@@ -212,6 +221,8 @@ static SpvId ahead(Miner *s, uint32_t place, uint32_t step)
         uint32_t at = in_loop(s, next) ? slice_place(s, spv_def(s->m, next)) : NONE;
         return *known = at == NONE ? next : ahead(s, at, step - 1);
     }
+    if (i->op == SpvOpLoad && step) /* of memory that does not change in the loop */
+        return *known = ahead(s, place, 0);
     SpvInst *copy = spv_clone_inst(s->m, i);
     uint16_t at[MAX_SLICE];
     uint32_t n = MIN(spv_id_operands(copy, at, COUNT_OF(at)), COUNT_OF(at));
@@ -293,6 +304,18 @@ static void append_merge(Miner *s)
                 hint ? 4 : 3);
 }
 
+/* Whether all invocations that are in the loop say so. */
+static SpvId vote(Miner *s, SpvId holds)
+{
+    SpvId scope = spv_int_constant(s->m, spv_int_type(s->m, 32, false), SpvScopeSubgroup);
+    edit_capability(s->m, SpvCapabilityGroupNonUniformVote);
+    s->m->version = MAX(s->m->version, 0x00010300);
+    return put_copy(s, s->head,
+                    spv_make(s->m, SpvOpGroupNonUniformAll, spv_bool_type(s->m), spv_new_id(s->m),
+                             (uint32_t[]){ scope, holds }, 2))
+        ->id;
+}
+
 static void mine(Miner *s, bool on_true)
 {
     SpvBlock *header = s->l.header;
@@ -319,6 +342,8 @@ static void mine(Miner *s, bool on_true)
                                        (uint32_t[]){ all, holds }, 2))
                          ->id;
     }
+    if (s->divergent)
+        all = vote(s, all);
     if (s->l.loop->merge_inst)
         append_merge(s);
     edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id },
@@ -338,12 +363,12 @@ static void mine(Miner *s, bool on_true)
 
 static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u)
 {
-    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, 64) || !is_straight(s) ||
-        u->divergent_branch[loop->header])
+    s->divergent = u->divergent_branch[loop->header];
+    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, 64) || !is_straight(s))
         return false;
     SpvInst *term = s->l.header->insts.last;
     SpvBlock *yes = edit_block(s->m, spv_operand(term, 1));
-    s->steps = choose_steps(s);
+    s->steps = choose_steps(s, u);
     if (s->steps < 2 || !add_to_slice(s, spv_operand(term, 0)))
         return false;
     mine(s, yes && loop_holds(&s->l, yes));
@@ -375,8 +400,8 @@ static bool mine_loops(PassContext *c, uint32_t good, bool *any)
     return pass_simplify(c);
 }
 
-/* Long strips first; then what they leave over of elements smaller than a word is mined again, in
- * shorter ones. */
+/* Long strips first; then what they leave over of elements smaller than a word, or of rows, is
+ * mined again, in shorter ones. */
 bool pass_strip_mine(PassContext *c)
 {
     bool any;

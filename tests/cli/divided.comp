@@ -4,7 +4,8 @@
 // while they are in it they share its counter, so that halves of an index that all of them have,
 // and quarters, are neighbours.
 // RUN: %heddle run %s --subgroup-size 32 --groups 4 --push list:u32:200 --bind 0=full:1:f16[4,200] --bind 1=full:2:f32[200] --bind 2=zeros:f32[4] --bind 3=zeros:u32[32] --compare 2=full:400:f32[4] --stats 2>&1 | %filecheck %s
-// CHECK: vector accesses, bytes {{ *}}{{16|36}}, 3584
+// CHECK: vector accesses, bytes {{ *}}16, 3584
+// CHECK-NEXT: masked accesses, bytes {{ *}}4, 1152
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

@@ -22,7 +22,7 @@ typedef struct Kernel {
 static const char *const kernel_head =
     "OpCapability Shader\nOpCapability GroupNonUniformArithmetic\nOpCapability "
     "CooperativeMatrixKHR\n"
-    "OpCapability VulkanMemoryModel\n"
+    "OpCapability VulkanMemoryModel\nOpCapability Int64\n"
     "OpExtension \"SPV_KHR_cooperative_matrix\"\nOpMemoryModel Logical Vulkan\n"
     "OpEntryPoint GLCompute %main \"main\" %lid %gid %wid %data %state\n"
     "OpExecutionMode %main LocalSize 32 2 1\n";
@@ -32,7 +32,7 @@ static const char *const kernel_types =
     "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
     "OpDecorate %data DescriptorSet 0\nOpDecorate %data Binding 0\n"
     "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n%uint = OpTypeInt 32 0\n"
-    "%float = OpTypeFloat 32\n%uint3 = OpTypeVector %uint 3\n"
+    "%ulong = OpTypeInt 64 0\n%float = OpTypeFloat 32\n%uint3 = OpTypeVector %uint 3\n"
     "%zero = OpConstant %uint 0\n%one = OpConstant %uint 1\n%two = OpConstant %uint 2\n"
     "%three = OpConstant %uint 3\n%n16 = OpConstant %uint 16\n%fzero = OpConstant %float 0\n"
     "%yes = OpConstantTrue %bool\n"

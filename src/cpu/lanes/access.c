@@ -763,8 +763,10 @@ bool access_is_apart(Emit *e, const EmitPointer *p)
 static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
     const EmitPointer *p = &w->way[0];
+    EmitPointer sure = *p;
+    sure.affine.expected = NULL;
     LanesTable *t = NEW(e->arena, LanesTable);
-    if (address_checked(e, &w->way[1]) || !is_apart(e, p, part, n) || !table_open(e, p, t) ||
+    if (address_checked(e, &w->way[1]) || !is_apart(e, &sure, part, n) || !table_open(e, p, t) ||
         !table_suits(e, t, part, n))
         return;
     w->table = t;
@@ -849,14 +851,9 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
 
-void access_load(Emit *e, const EmitPointer *p, LV *leaves)
+void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
-    if (p->builtin) {
-        emit_load_builtin(e, p, leaves);
-        return;
-    }
-    uint32_t n, k = 0;
-    LanesPart *part = access_parts(e, p, &n);
+    uint32_t k = 0;
     LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
     Ways w = ways_begin(e, p, part, n, false);
     do {
@@ -873,6 +870,17 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves)
         }
         leaves[k] = from_memory(e, part[k].type, leaves[k]);
     }
+}
+
+void access_load(Emit *e, const EmitPointer *p, LV *leaves)
+{
+    uint32_t n;
+    if (p->builtin) {
+        emit_load_builtin(e, p, leaves);
+        return;
+    }
+    LanesPart *part = access_parts(e, p, &n);
+    access_load_parts(e, p, part, n, leaves);
 }
 
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves)

@@ -108,6 +108,13 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
 
 uint32_t affine_zeros(LV v) { return trailing_zeros(v, 8); }
 
+/* Whether a group that begins with x and counts up by `across` in all cannot wrap, because x is a
+ * multiple of a higher power of two. */
+static bool never_wraps(LV x, int64_t across)
+{
+    return across >= 0 && across >> MIN(affine_zeros(x), 62) == 0;
+}
+
 /* What counts up by a multiple of 2^bits, divided by that: the quotient counts up by the multiple,
  * unless the sum wraps within a group; or reduced modulo it: the remainder is the first lane's. */
 static EmitAffine affine_split_multiple(Emit *e, EmitAffine a, uint32_t bits, bool quotient)
@@ -122,6 +129,8 @@ static EmitAffine affine_split_multiple(Emit *e, EmitAffine a, uint32_t bits, bo
             continue;
         }
         r.first[k] = LLVMBuildLShr(e->b, a.first[k], ir_int(type, bits), "");
+        if (never_wraps(a.first[k], across))
+            continue;
         LV sure = LLVMBuildICmp(e->b, across < 0 ? LLVMIntUGE : LLVMIntULE, a.first[k], end, "");
         r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, sure, "") : sure;
     }

@@ -108,6 +108,9 @@ void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test);
 
 /* access.c: the scalars of the pointee, in order */
 LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n);
+/* Loads such scalars, which need not be all of the pointee. */
+void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
+                       LV *leaves);
 
 /* together.c: accesses of a block that share a test */
 void together_block(Emit *e, SpvBlock *block); /* before its first instruction */
@@ -165,8 +168,13 @@ void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesP
 /* p's lane_index, computed once more. */
 LV table_index_again(Emit *e, LV v, uint32_t depth);
 
-/* pair.c: EmitTarget.load_pair */
+/* pair.c */
 bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+
+/* series.c: EmitTarget.load_together */
+bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+/* Whether loads before and behind the instruction may load different things. */
+bool series_ends(const SpvInst *i);
 
 /* ---- chunks.c: scalars that follow one another in each lane ---------------------------------- */
 

@@ -40,6 +40,7 @@ typedef struct Lanes {
     uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
     const SpvInst *pair_second;     /* pair.c's: a load of the current block; NULL: none */
     LV pair_value;                  /* what it loads */
+    struct LanesSeries *series;     /* series.c's; NULL: none yet */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }

@@ -47,20 +47,10 @@ static bool leads_next(const SpvModule *m, SpvId before, SpvId pointer)
     return is_next(m, spv_operand(a, last), spv_operand(b, last));
 }
 
-static bool may_change_memory(const SpvInst *i)
-{
-    const SpvOpInfo *info = spv_op_info(i->op);
-    return i->op != SpvOpLoad &&
-           (!info ||
-            info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_GROUP) ||
-            i->op == SpvOpFunctionCall);
-}
-
 static const SpvInst *partner_of(Emit *e, const SpvInst *load)
 {
     uint32_t n = 0;
-    for (const SpvInst *i = load->next; i && n < FARTHEST && !may_change_memory(i);
-         i = i->next, n++)
+    for (const SpvInst *i = load->next; i && n < FARTHEST && !series_ends(i); i = i->next, n++)
         if (i->op == SpvOpLoad && i->type == load->type && spv_n_operands(i) == 1 &&
             leads_next(e->module, spv_operand(load, 0), spv_operand(i, 0)))
             return i;

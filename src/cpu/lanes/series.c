@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements that follow one another in each lane, loaded one by one by instructions of a block, as a
+ * loop over a row of the lane's own makes when it is unrolled: one load of all of them, which
+ * chunks.c transposes. In: the first of the instructions. Out: its scalars; the others' are kept
+ * until their instructions come.
+ *
+ * Only for lanes that lie apart, which would take a gather for each element, and without robust
+ * access. Nothing between the instructions changes memory, and all of them run with the same lanes.
+ */
+#include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
+
+enum {
+    FARTHEST = 256, /* instructions from the first to the last one */
+    MOST = 32,      /* elements that are loaded together */
+    BYTES = 32,     /* of them; more would take too many registers */
+};
+
+typedef struct Loaded {
+    const SpvInst *load;
+    LV value;
+} Loaded;
+
+/* What loads of the current block will load that are still to come. */
+struct LanesSeries {
+    VEC(Loaded) loaded;
+};
+
+/* Loads around one of them, by their distance from it. */
+typedef struct Around {
+    const SpvInst *at[2 * MOST + 1];
+} Around;
+
+bool series_ends(const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    return i->op != SpvOpLoad &&
+           (!info ||
+            info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_GROUP) ||
+            i->op == SpvOpFunctionCall);
+}
+
+/* As the other, but for the pointer; not volatile. */
+static bool is_alike(const SpvInst *a, const SpvInst *b)
+{
+    if (a->op != SpvOpLoad || b->op != SpvOpLoad || a->type != b->type ||
+        spv_n_operands(a) != spv_n_operands(b))
+        return false;
+    for (uint32_t k = 1; k < spv_n_operands(a); k++)
+        if (spv_operand(a, k) != spv_operand(b, k))
+            return false;
+    return spv_n_operands(a) < 2 || !(spv_operand(a, 1) & ~(uint32_t)SpvMemoryAccessAlignedMask);
+}
+
+static bool is_array(const SpvType *t, uint32_t stride)
+{
+    return t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) && t->array_stride == stride;
+}
+
+/* Whether what the last index of a chain counts lies `size` bytes apart. */
+static bool is_dense(SpvModule *m, const SpvInst *chain, uint32_t size)
+{
+    bool element = chain->op == SpvOpPtrAccessChain || chain->op == SpvOpInBoundsPtrAccessChain;
+    uint32_t last = spv_n_operands(chain) - 1;
+    const SpvType *t = spv_type_of(m, spv_operand(chain, 0));
+    if (!t || t->kind != SPV_POINTER || !last)
+        return false;
+    if (element && last == 1)
+        return !t->array_stride || t->array_stride == size;
+    t = t->element;
+    for (uint32_t k = element ? 2 : 1; t && k < last; k++) {
+        uint64_t member;
+        bool known = spv_constant(m, spv_operand(chain, k), &member);
+        t = t->kind != SPV_STRUCT        ? t->element
+            : known && member < t->count ? t->members[member]
+                                         : NULL;
+    }
+    return is_array(t, size);
+}
+
+static bool is_chain(const SpvInst *i)
+{
+    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
+}
+
+static void look_around(Emit *e, const SpvInst *load, Around *r)
+{
+    bool kernel = e->entry->model == SpvExecutionModelKernel;
+    uint32_t n = 0;
+    r->at[MOST] = load;
+    for (const SpvInst *i = load->next; i && n < FARTHEST && !series_ends(i); i = i->next, n++) {
+        int64_t apart;
+        if (is_alike(load, i) &&
+            pointers_apart(e->module, spv_operand(load, 0), spv_operand(i, 0), kernel, &apart) &&
+            apart >= -MOST && apart <= MOST && !r->at[MOST + apart])
+            r->at[MOST + apart] = i;
+    }
+}
+
+/* How many elements from `*first` on, the load's own among them, are loaded together. */
+static uint32_t choose(const Around *r, uint32_t size, uint32_t *first)
+{
+    uint32_t low = MOST, high = MOST, n = 1;
+    while (low > 0 && r->at[low - 1])
+        low--;
+    while (high < 2 * MOST && r->at[high + 1])
+        high++;
+    while (2 * n <= MIN(high + 1 - low, BYTES / size))
+        n *= 2;
+    *first = MIN(low + (MOST - low) / n * n, high + 1 - n);
+    return n;
+}
+
+static bool load_row(Emit *e, const EmitPointer *p, const Around *r, uint32_t first, uint32_t n)
+{
+    LanesPart part[MOST];
+    LV leaves[MOST];
+    int64_t size = emit_scalar_bytes(e, p->at.type);
+    for (uint32_t k = 0; k < n; k++)
+        part[k] = (LanesPart){ ((int64_t)first + k - MOST) * size, p->at.type };
+    if (!chunks_suit(e, p, part, n))
+        return false;
+    access_load_parts(e, p, part, n, leaves);
+    for (uint32_t k = 0; k < n; k++)
+        vec_push(e->arena, &lanes_of(e)->series->loaded, (Loaded){ r->at[first + k], leaves[k] });
+    return true;
+}
+
+static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
+{
+    for (uint32_t k = 0; k < s->loaded.len; k++)
+        if (s->loaded.data[k].load == i) {
+            *leaf = s->loaded.data[k].value;
+            s->loaded.data[k] = vec_last(&s->loaded);
+            s->loaded.len--;
+            return true;
+        }
+    return false;
+}
+
+/* Lanes whose addresses differ by constants are loaded by table.c. */
+static bool has_table(Emit *e, const EmitPointer *p)
+{
+    LanesTable *t = NEW(e->arena, LanesTable);
+    LanesPart part = { 0, p->at.type };
+    return table_open(e, p, t) && table_suits(e, t, &part, 1);
+}
+
+bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
+{
+    Lanes *lanes = lanes_of(e);
+    const SpvType *t = p->at.type;
+    const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
+    Around r = { .at = { NULL } };
+    uint32_t first, n;
+    if (!lanes->series)
+        lanes->series = NEW(e->arena, struct LanesSeries);
+    if (take(lanes->series, i, leaves) || pair_load(e, i, p, leaves))
+        return true;
+    if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !is_chain(chain) ||
+        !is_alike(i, i) || !access_is_apart(e, p) ||
+        !is_dense(e->module, chain, emit_scalar_bytes(e, t)))
+        return false;
+    look_around(e, i, &r);
+    n = choose(&r, emit_scalar_bytes(e, t), &first);
+    return n > 1 && !has_table(e, p) && load_row(e, p, &r, first, n) &&
+           take(lanes->series, i, leaves);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loops in which each invocation walks along a row of its own, an element at an iteration: a row of
+ * a matrix, or of a sparse one, whose columns and values begin anywhere. Several iterations in one
+ * block let the code generator load as many elements of each lane at once. strip_mine makes such
+ * blocks; here is what it asks for.
+ *
+ * unrotate. In: a function after simplify. Out: such a loop that was left at its end, as compilers
+ * arrange those of OpenCL C (`if (c) do ... while (c)`), is left by its header, by a value that
+ * tells whether another iteration follows. strip_mine can then look ahead in it.
+ */
+#include "pass/edit.h"
+
+enum {
+    CHUNK = 16, /* bytes of a row that are loaded at once, at least */
+    MANY = 8,   /* iterations at once; what they leave over is done by FEW */
+    FEW = 4,
+    MAX_SIZE = 768, /* instructions of the block */
+    APART = 4,      /* elements from lane to lane, from which lanes are apart */
+    MAX_BLOCKS = 16,
+    MAX_DEPTH = 6,
+};
+
+static bool is_chain(const SpvInst *i)
+{
+    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
+}
+
+static const SpvInst *defined_inside(const PassLoopCopy *l, SpvId id)
+{
+    const SpvInst *i = spv_def(l->c->module, id);
+    return i && i->block && i->op != SpvOpLabel && loop_holds(l, i->block) ? i : NULL;
+}
+
+/* Whether a value is the same in each iteration, although it is computed in it. */
+static bool is_invariant(const PassLoopCopy *l, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = defined_inside(l, id);
+    uint16_t at[8];
+    if (!i)
+        return true;
+    if (!depth || i->op == SpvOpPhi ||
+        (!spv_is_pure(i) && !loads_constant(l->c->module, i) && i->op != SpvOpAccessChain))
+        return false;
+    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
+    for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)); k++)
+        if (!is_invariant(l, i->words[at[k]], depth - 1))
+            return false;
+    return n <= COUNT_OF(at);
+}
+
+/* Whether each iteration adds one to a phi of the header, or takes one away. */
+static bool counts_by_one(const PassLoopCopy *l, const SpvInst *phi)
+{
+    const SpvType *t = spv_type(l->c->module, phi->type);
+    if (phi->op != SpvOpPhi || phi->block != l->header || !t || t->kind != SPV_INT)
+        return false;
+    PolynomialReader d = { .m = l->c->module, .bits = t->bits };
+    Polynomial next = polynomial_read(&d, loop_incoming(phi, l->latch->id));
+    Polynomial now = polynomial_read(&d, phi->id);
+    uint64_t by;
+    polynomial_add(&d, &next, &now, UINT64_MAX);
+    if (!polynomial_number(&next, &by))
+        return false;
+    uint64_t minus = t->bits < 64 ? (UINT64_C(1) << t->bits) - 1 : UINT64_MAX;
+    return by == 1 || by == minus;
+}
+
+/* Whether lanes may be far apart in a value, because it is computed of what they load. */
+static bool is_loaded(SpvModule *m, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(m, id);
+    uint16_t at[8];
+    const SpvType *p = i && i->op == SpvOpLoad ? spv_type_of(m, spv_operand(i, 0)) : NULL;
+    if (p)
+        return p->storage != SpvStorageClassInput && p->storage != SpvStorageClassFunction;
+    if (!i || !i->block || i->op == SpvOpPhi || !depth)
+        return false;
+    uint32_t n = MIN(spv_id_operands(i, at, COUNT_OF(at)), COUNT_OF(at));
+    for (uint32_t k = 0; k < n; k++)
+        if (is_loaded(m, i->words[at[k]], depth - 1))
+            return true;
+    return false;
+}
+
+/* A term of an index: how it changes from iteration to iteration, and from lane to lane. */
+typedef struct Walk {
+    bool steps, varies, near, fails;
+} Walk;
+
+static void look_at_term(const PassLoopCopy *l, const Uniformity *u, const PolynomialTerm *t,
+                         unsigned bits, Walk *w)
+{
+    const SpvInst *counter = NULL;
+    uint32_t factors = 0;
+    bool varying = false;
+    int64_t times = (int64_t)(t->times << (64 - bits)) >> (64 - bits);
+    for (uint32_t k = 0; k < POLYNOMIAL_FACTORS; k++) {
+        if (!t->of[k])
+            continue;
+        if (!is_invariant(l, t->of[k], MAX_DEPTH))
+            counter = defined_inside(l, t->of[k]);
+        varying |= u->varying[t->of[k]];
+        factors++;
+    }
+    w->varies |= varying;
+    if (!counter) {
+        w->near |= varying && factors == 1 && times > -APART && times < APART &&
+                   !is_loaded(l->c->module, t->of[POLYNOMIAL_FACTORS - 1], MAX_DEPTH);
+        return;
+    }
+    w->fails |=
+        factors > 1 || w->steps || (times != 1 && times != -1) || !counts_by_one(l, counter);
+    w->steps = true;
+}
+
+/* Whether a load reads the next element of a row in each iteration, and lanes are in different
+ * rows. */
+static bool walks_a_row(const PassLoopCopy *l, const Uniformity *u, const SpvInst *load)
+{
+    SpvModule *m = l->c->module;
+    const SpvInst *chain = spv_def(m, spv_operand(load, 0));
+    const SpvType *t = spv_type(m, load->type);
+    if (!t || (t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !is_chain(chain) ||
+        !u->varying[chain->id])
+        return false;
+    uint32_t last = spv_n_operands(chain) - 1;
+    for (uint32_t k = 0; k < last; k++)
+        if (!is_invariant(l, spv_operand(chain, k), MAX_DEPTH))
+            return false;
+    const SpvType *of = spv_type_of(m, spv_operand(chain, last));
+    if (!of || of->kind != SPV_INT)
+        return false;
+    PolynomialReader d = { .m = m,
+                           .bits = of->bits,
+                           .extends = l->c->entry.model == SpvExecutionModelKernel };
+    Polynomial p = polynomial_read(&d, spv_operand(chain, last));
+    Walk w = { .fails = p.too_large };
+    for (uint32_t k = 0; k < p.n; k++)
+        look_at_term(l, u, &p.terms[k], of->bits, &w);
+    return w.steps && w.varies && !w.near && !w.fails;
+}
+
+uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest)
+{
+    uint32_t least = 0;
+    for (uint32_t k = 0; k < l->blocks.len; k++)
+        for (const SpvInst *i = l->blocks.data[k]->insts.first; i; i = i->next) {
+            if (i->op != SpvOpLoad || !walks_a_row(l, u, i))
+                continue;
+            uint32_t size = spv_type(l->c->module, i->type)->bits / 8;
+            least = least ? MIN(least, size) : size;
+        }
+    if (!least || (rest && CHUNK / least > FEW))
+        return 1;
+    uint32_t steps = rest ? FEW : MAX(CHUNK / least, (uint32_t)MANY);
+    return steps * l->size <= MAX_SIZE ? steps : 1;
+}
+
+/* ---- unrotate -------------------------------------------------------------------------------- */
+
+typedef struct Rotated {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    PassLoopMarks marks;
+    PassIdWords ids;
+    PassFold fold;
+    PassLoopCopy l;
+    SpvBlock *head, *exit; /* the new header; where the loop leads to */
+    VEC(SpvInst *) uses;   /* behind the loop, of what is computed in it */
+} Rotated;
+
+/* One line, which its end alone leaves. */
+static bool is_left_by_end(const Rotated *s)
+{
+    uint32_t p = s->l.loop->header, n = 1;
+    for (; p != s->l.loop->latch; n++) {
+        const CfgBlock *b = &s->g->blocks[p];
+        if (b->n_succs != 1 || n > s->l.loop->n_blocks || (n > 1 && b->n_preds != 1))
+            return false;
+        p = b->succs[0];
+    }
+    return n == s->l.loop->n_blocks && s->l.blocks.len == n && s->g->blocks[p].n_succs == 2 &&
+           s->l.latch->insts.last->op == SpvOpBranchConditional;
+}
+
+/* False: a pointer is used behind the loop, of which there is no phi. */
+static bool find_uses(Rotated *s)
+{
+    s->uses.len = 0;
+    for (SpvBlock *b = s->g->function->first; b; b = b->next)
+        for (SpvInst *i = loop_holds(&s->l, b) ? NULL : b->insts.first; i; i = i->next) {
+            bool uses = false;
+            edit_ids(i, &s->ids);
+            for (uint32_t k = 0; k < s->ids.n; k++) {
+                const SpvInst *d = defined_inside(&s->l, i->words[s->ids.at[k]]);
+                const SpvType *t = d ? spv_type(s->m, d->type) : NULL;
+                if (d && (!t || t->kind == SPV_POINTER || edit_has_matrix(t)))
+                    return false;
+                uses |= d != NULL;
+            }
+            if (uses)
+                vec_push(s->c->scratch, &s->uses, i);
+        }
+    return true;
+}
+
+/* A phi of the new header: of what the last iteration left, or at first of `first`. */
+static SpvInst *put_phi(Rotated *s, SpvId type, SpvId first, SpvId last)
+{
+    const CfgBlock *h = &s->g->blocks[s->l.loop->header];
+    uint32_t *operands = NEW_ARRAY(s->c->scratch, uint32_t, 2 * h->n_preds), n = 0;
+    for (uint32_t k = 0; k < h->n_preds; k++) {
+        const SpvBlock *p = s->g->blocks[h->preds[k]].block;
+        operands[n++] = p == s->l.latch ? last : first;
+        operands[n++] = p->id;
+    }
+    SpvInst *phi = spv_make(s->m, SpvOpPhi, type, spv_new_id(s->m), operands, n);
+    s->m->defs[phi->id] = phi;
+    spv_insert_after(s->head->insts.first, phi);
+    return phi;
+}
+
+/* What a value of the last iteration is in the new header. */
+static SpvId value_behind(Rotated *s, const SpvInst *value)
+{
+    for (const SpvInst *i = s->head->insts.first->next; i && i->op == SpvOpPhi; i = i->next)
+        if (loop_incoming(i, s->l.latch->id) == value->id)
+            return i->id;
+    return put_phi(s, value->type, spv_undef(s->m, value->type), value->id)->id;
+}
+
+static void change_uses(Rotated *s)
+{
+    for (uint32_t n = 0; n < s->uses.len; n++) {
+        SpvInst *i = s->uses.data[n];
+        edit_ids(i, &s->ids);
+        for (uint32_t k = 0; k < s->ids.n; k++) {
+            SpvId *word = &i->words[s->ids.at[k]];
+            const SpvInst *d = spv_def(s->m, *word);
+            bool inside = defined_inside(&s->l, *word) || (d && d->block == s->head);
+            if (inside && d->op != SpvOpLabel)
+                *word = value_behind(s, d);
+        }
+    }
+}
+
+static void move_phis(Rotated *s)
+{
+    SpvInst *at = s->head->insts.first;
+    for (SpvInst *i = s->l.header->insts.first->next, *next; i && i->op == SpvOpPhi; i = next) {
+        next = i->next;
+        spv_unlink(i);
+        spv_insert_after(at, i);
+        at = i;
+    }
+}
+
+static void unrotate(Rotated *s)
+{
+    SpvBlock *header = s->l.header;
+    SpvInst *term = s->l.latch->insts.last, *merge = s->l.loop->merge_inst;
+    bool on_true = spv_operand(term, 1) == header->id;
+    SpvId boolean = spv_bool_type(s->m), goes_on = spv_operand(term, 0);
+    SpvBlock *exit = edit_block(s->m, spv_operand(term, on_true ? 2 : 1));
+    s->head = spv_new_block(s->g->function, header->prev);
+    s->head->index = s->g->made_later;
+    loop_redirect_entries(&s->l, s->head);
+    if (!on_true)
+        goes_on = spv_put(s->m, term, SpvOpLogicalNot, boolean, &goes_on, 1)->id;
+    move_phis(s);
+    change_uses(s);
+    SpvInst *go = put_phi(s, boolean, fold_bool(&s->fold, boolean, true), goes_on);
+    if (merge) {
+        spv_unlink(merge);
+        spv_append(s->head, merge);
+    }
+    edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ go->id, header->id, exit->id },
+                3);
+    edit_rename_pred(s->m, exit, s->l.latch->id, s->head->id);
+    edit_become(s->m, term, SpvOpBranch, &s->head->id, 1);
+}
+
+static bool try_loop(Rotated *s, const CfgLoop *loop, const Uniformity *u)
+{
+    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, MAX_BLOCKS) || !is_left_by_end(s) ||
+        loop_row_steps(&s->l, u, false) < 2 || !find_uses(s))
+        return false;
+    unrotate(s);
+    return true;
+}
+
+bool pass_unrotate(PassContext *c)
+{
+    SpvFunction *f = c->entry.function;
+    bool any = false;
+    if (!c->options->whole)
+        return true;
+    edit_prune(c->module, f, c->scratch);
+    Rotated *s = NEW(c->scratch, Rotated);
+    s->c = c;
+    s->m = c->module;
+    s->g = cfg_build(c->scratch, f, c->sink);
+    if (!s->g)
+        return false;
+    const Uniformity *u =
+        uniformity_build_for(c->scratch, c->module, s->g, c->options->subgroup_size);
+    s->marks = loop_marks(c, s->g);
+    s->fold = fold_open(c->module, c->scratch);
+    for (uint32_t k = 0; k < s->g->n_loops; k++)
+        any |= try_loop(s, s->g->loops[k], u);
+    if (!any)
+        return true;
+    Cfg *g = cfg_build(c->scratch, f, c->sink);
+    if (!g)
+        return false;
+    edit_order_blocks(g);
+    return true;
+}
