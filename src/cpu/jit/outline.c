@@ -2,8 +2,8 @@
  *
  * In: a module for a machine without AVX-512. Out: the same module, with the gathers and scatters
  * of a large kernel in functions of their own, one for each type. There LLVM takes them apart lane
- * by lane, each with a test and a branch, and begins again at the first block whenever it has added
- * some (ScalarizeMaskedMemIntrin), so that the time grows as the square of their number: a kernel of
+ * by lane, each with a test and a branch, and begins again at the first block when it has added
+ * some (ScalarizeMaskedMemIntrin), so that the time is quadratic in their number: a kernel of
  * 7500 took 160 s.
  */
 #include <llvm-c/DebugInfo.h>
