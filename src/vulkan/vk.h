@@ -477,6 +477,7 @@ typedef struct HvFence {
     HvBase base;
     bool signaled;
     HvQueue *queue; /* that is to signal it; or NULL */
+    uint64_t asked; /* when a program last heard that it is not */
 } HvFence;
 HANDLE(HvFence, VkFence)
 

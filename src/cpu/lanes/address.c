@@ -109,6 +109,8 @@ static LV group_index(Emit *e, const EmitPointer *p, uint32_t group)
                                            ir_int(e->i32, group * p->affine.group), "");
 }
 
+LV address_first_lane(Emit *e, const EmitPointer *p) { return group_index(e, p, 0); }
+
 /* The distance in bytes of a group's first lane from the uniform part of the address. */
 static LV group_offset(Emit *e, const EmitPointer *p, uint32_t group)
 {
@@ -291,6 +293,13 @@ static Sum sum_of(LV index)
         }
     }
     return s;
+}
+
+bool address_apart_by(LV a, LV b, int64_t *by)
+{
+    Sum x = sum_of(a), y = sum_of(b);
+    *by = (int64_t)(x.from - y.from);
+    return !memcmp(x.term, y.term, sizeof x.term);
 }
 
 /* Adds an index to the sums; returns how much room its sum now needs. */

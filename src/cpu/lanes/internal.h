@@ -94,8 +94,11 @@ LV address_offset(Emit *e, const EmitPointer *p, int64_t byte);
 /* base + (offset + constant + byte) * scale: without the lanes' part */
 LV address_uniform(Emit *e, const EmitPointer *p, int64_t byte, int64_t scale);
 LV address_group(Emit *e, const EmitPointer *p, int64_t byte,
-                 uint32_t group);                  /* of its first lane */
-int64_t address_lane_stride(const EmitPointer *p); /* bytes between lanes of a group */
+                 uint32_t group);                     /* of its first lane */
+int64_t address_lane_stride(const EmitPointer *p);    /* bytes between lanes of a group */
+LV address_first_lane(Emit *e, const EmitPointer *p); /* the index of the first lane */
+/* Whether a - b is a constant, as far as one sees. */
+bool address_apart_by(LV a, LV b, int64_t *by);
 /* i1: whether all lanes, by the first lane of their group and without wrapping, are signed numbers
  * from least to most. NULL: the first lanes are not known. */
 LV address_firsts_within(Emit *e, const EmitAffine *a, int64_t least, int64_t most);

@@ -38,6 +38,7 @@ typedef struct Lanes {
     struct LanesCounters *counters; /* and of this function; NULL: none yet */
     struct LanesRows *rows;         /* rows.c's; NULL: nothing is counted by lines */
     uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
+    struct LanesAhead *ahead;       /* ahead.c's; NULL: nothing is prefetched yet */
     const SpvInst *pair_second;     /* pair.c's: a load of the current block; NULL: none */
     LV pair_value;                  /* what it loads */
     struct LanesSeries *series;     /* series.c's; NULL: none yet */
@@ -99,6 +100,10 @@ void lanes_streams(Emit *e, uint64_t bytes);
 /* What a load's address grows by in each iteration of the innermost loop around it, if it goes to
  * another page (pass.h); NULL: it does not, or differently each time. */
 const PassAheadStep *lanes_far_step(Emit *e, const SpvInst *i);
+
+/* ahead.c: where a load begins to read, if it is worth prefetching what lies CpuTuning.row_ahead
+ * bytes further on; `bytes`: how much it reads. NULL: it is not. */
+LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes);
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */

@@ -84,6 +84,7 @@ struct CpuTuning {
     uint32_t blocks_to_pack; /* more blocks of C's rows than this: B is packed */
     uint32_t rows_ahead;     /* blocks of A's rows that are prefetched where A is cold: 0 or 1 */
     uint32_t queues;         /* wait queues: iterations that a prefetch is ahead at most */
+    uint32_t row_ahead;      /* bytes that a prefetch is ahead in rows that follow one another */
 
     /* dispatches */
     uint32_t l2_bytes;          /* where the machine does not say */

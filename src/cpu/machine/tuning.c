@@ -21,6 +21,9 @@
     .packed_vectors = 4, \
     .blocks_to_pack = 2,        /* guess: packing is a pass over B, which three blocks read */ \
     .queues = 2,                /* P6: one or two gain 20 to 25 % at 2048, more never won */ \
+    /* f16 matrix * vector, rows of 4096 bytes, two at a time, from memory, Zen 5, ms: without \
+     * 1.65, 4096 1.34 to 1.6, 8192 1.11, 12288 1.11, 16384 1.11; from L2 0.76 and 0.79. */ \
+    .row_ahead = 8192, \
     .l2_bytes = 1 << 20,        /* guess: the least of today's servers */ \
     .spin_ns = 30000,           /* what waking a thread costs, about */ \
     /* P5: 4 x 4 workgroups gain 62 to 75 % at 2048; 4, 8 and 32 are the same (0.75 to 0.79). */ \

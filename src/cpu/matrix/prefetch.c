@@ -122,6 +122,18 @@ static LV is_beyond_l2(Emit *e)
     return LLVMBuildICmp(e->b, LLVMIntNE, beyond, ir_int(e->i32, 0), "");
 }
 
+/* Without a branch: where the caches hold the data, what is read now is prefetched. */
+static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
+{
+    uint32_t bytes;
+    LV at = lanes_row_ahead(e, i, p, &bytes);
+    if (!at)
+        return;
+    LV distance = ir_int(e->i64, lanes_of(e)->machine->tuning->row_ahead);
+    distance = LLVMBuildSelect(e->b, is_beyond_l2(e), distance, ir_int(e->i64, 0), "");
+    prefetch_run(e, at, distance, bytes);
+}
+
 void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes = (uint32_t)spv_type_size(spv_type(e->module, i->type));
@@ -129,8 +141,10 @@ void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
                         p->lane_scale * p->affine.stride == (int64_t)bytes;
     LV distance = mat_prefetch_distance(e, i, NULL);
     LV leap = distance || !side_by_side ? NULL : leap_of(e, i);
-    if (!distance && !leap)
+    if (!distance && !leap) {
+        prefetch_next_rows(e, i, p);
         return;
+    }
     EmitIf f = if_begin(e, distance ? mat_prefetch_wanted(e) : is_beyond_l2(e));
     LV address = emit_address(e, p, 0, 1);
     bool lanes = emit_is_lanes(address);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// What a row of lanes reads in an outermost loop is prefetched some pages further on, where the next
+// workgroup's row begins; loads of the same lines are prefetched together. Not in a loop over rows,
+// not what stays where it is, and not what lies far apart.
+//
+// RUN: %heddle compile %s -D ROW --isa x86-64-v4 --emit llvm-plain | %filecheck %s
+// RUN: for K in NESTED STAYS APART; do %heddle compile %s -D $K --isa x86-64-v4 --emit llvm-plain | \
+// RUN:   %filecheck %s --check-prefix=NONE || exit 1; done
+// RUN: data="%s -D ROW --bind 0=rand:s32[16384]@1 --bind 1=zeros:s32[128] --groups 4" && \
+// RUN:   %heddle run $data --device reference --out 1=%t.npy && for R in "" --robust; do \
+// RUN:   %heddle run $data $R --compare 1=%t.npy --tolerance 0 || exit 1; done
+
+// CHECK-LABEL: define {{.*}}@heddle_kernel(
+// CHECK: call void @llvm.prefetch
+// CHECK: call void @llvm.prefetch
+// CHECK: call void @llvm.prefetch
+// CHECK: call void @llvm.prefetch
+// CHECK: load <
+// CHECK-NOT: call void @llvm.prefetch
+// CHECK: }
+
+// NONE-LABEL: define {{.*}}@heddle_kernel(
+// NONE-NOT: call void @llvm.prefetch
+// NONE: }
+
+#version 450
+layout(local_size_x = 32) in;
+layout(binding = 0) readonly buffer A { ivec2 a[]; };
+layout(binding = 1) writeonly buffer S { int s[]; };
+
+void main()
+{
+    uint row = gl_WorkGroupID.x * 2048, tid = gl_LocalInvocationID.x;
+    int sum = 0;
+#if defined(ROW)
+    for (uint i = 0; i < gl_NumWorkGroups.x * 8; i++)
+        sum += a[row + i * 64 + tid].x * a[row + i * 64 + tid + 1].y;
+#elif defined(NESTED)
+    for (uint j = 0; j < gl_NumWorkGroups.x; j++)
+        for (uint i = 0; i < gl_NumWorkGroups.x * 2; i++)
+            sum += a[row + j * 512 + i * 32 + tid].x;
+#elif defined(STAYS)
+    for (uint i = 0; i < gl_NumWorkGroups.x; i++)
+        sum = sum * 3 + a[row + tid].x;
+#else
+    for (uint i = 0; i < gl_NumWorkGroups.x; i++)
+        sum += a[row + i * 32 + tid * 8].x;
+#endif
+    s[gl_GlobalInvocationID.x] = sum;
+}
