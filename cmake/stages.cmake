@@ -28,7 +28,7 @@ find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
 # and have three times as long for them. Under an emulator they have all the time they take.
 set(HEDDLE_TEST_STEP 1 CACHE STRING "Tests of many cases take one of so many")
 set(HEDDLE_TEST_FIRST 0)    # which of them is a program's first: those of one source take others each
-set(HEDDLE_TEST_SECONDS 300)
+set(HEDDLE_TEST_SECONDS 600)
 if(HEDDLE_SANITIZE)
     set(HEDDLE_TEST_SECONDS 900)
 elseif(CMAKE_CROSSCOMPILING_EMULATOR)

@@ -130,7 +130,7 @@ def run(path, text, options):
         script = substitute(PRELUDE + command, path, options)
         try:
             p = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
             output, failed = p.stdout.decode(errors="replace"), p.returncode != 0
             if p.returncode == SKIPPED:
                 return None, [output.strip()]
