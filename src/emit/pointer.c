@@ -87,9 +87,7 @@ EmitPointer *pointer_from_leaves(Emit *e, const SpvType *type, const LV *leaves,
 bool emit_is_chain(Emit *e, const SpvInst *i)
 {
     const SpvType *t = i->op == SpvOpCopyObject ? spv_type(e->module, i->type) : NULL;
-    return (t && t->kind == SPV_POINTER) || i->op == SpvOpAccessChain ||
-           i->op == SpvOpInBoundsAccessChain || i->op == SpvOpPtrAccessChain ||
-           i->op == SpvOpInBoundsPtrAccessChain;
+    return (t && t->kind == SPV_POINTER) || spv_is_chain(i);
 }
 
 bool emit_is_checked(const Emit *e, const EmitPointer *p)

@@ -21,12 +21,6 @@ enum {
     MAX_DEPTH = 6,
 };
 
-static bool is_chain(const SpvInst *i)
-{
-    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
-}
-
 static const SpvInst *defined_inside(const PassLoopCopy *l, SpvId id)
 {
     const SpvInst *i = spv_def(l->c->module, id);
@@ -122,7 +116,7 @@ static bool walks_a_row(const PassLoopCopy *l, const Uniformity *u, const SpvIns
     SpvModule *m = l->c->module;
     const SpvInst *chain = spv_def(m, spv_operand(load, 0));
     const SpvType *t = spv_type(m, load->type);
-    if (!t || (t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !is_chain(chain) ||
+    if (!t || (t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !spv_is_chain(chain) ||
         !u->varying[chain->id])
         return false;
     uint32_t last = spv_n_operands(chain) - 1;

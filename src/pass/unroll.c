@@ -180,12 +180,6 @@ static bool holds_matrix(const SpvType *t)
     return false;
 }
 
-static bool is_chain(uint16_t op)
-{
-    return op == SpvOpAccessChain || op == SpvOpInBoundsAccessChain || op == SpvOpPtrAccessChain ||
-           op == SpvOpInBoundsPtrAccessChain;
-}
-
 static void judge_chain(Unroller *u, const SpvInst *i, Traits *t)
 {
     const SpvType *base = spv_type_of(u->m, spv_operand(i, 0));
@@ -219,7 +213,7 @@ static Traits judge(Unroller *u, const PassLoopCopy *l)
             const SpvType *type = i->type ? spv_type(u->m, i->type) : NULL;
             t.matrices |=
                 (type && type->kind == SPV_COOPMAT) || i->op == SpvOpCooperativeMatrixStoreKHR;
-            if (is_chain(i->op))
+            if (spv_is_chain(i))
                 judge_chain(u, i, &t);
         }
     }

@@ -279,6 +279,12 @@ bool spv_is_nonsemantic(const SpvInst *i)
     return i->ext_set == SPV_SET_NONSEMANTIC || (set && !strncmp(set, "NonSemantic.", 12));
 }
 
+bool spv_is_chain(const SpvInst *i)
+{
+    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
+}
+
 bool spv_is_pure(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);

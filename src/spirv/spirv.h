@@ -158,6 +158,7 @@ const SpvExtInst *spv_ext_inst(uint8_t set, uint32_t number); /* NULL if unknown
 const SpvExtInst *spv_ext_insts(uint8_t set, uint32_t *n);
 /* As SPV_OPF_PURE, and knows the extended instructions that are pure too. */
 bool spv_is_pure(const SpvInst *i);
+bool spv_is_chain(const SpvInst *i);       /* OpAccessChain or one of its kin; NULL is none */
 bool spv_is_nonsemantic(const SpvInst *i); /* OpExtInst of such a set */
 
 /* ---- walk.c: the operands of one instruction ------------------------------------------------- */

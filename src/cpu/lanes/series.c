@@ -79,12 +79,6 @@ static bool is_dense(SpvModule *m, const SpvInst *chain, uint32_t size)
     return is_array(t, size);
 }
 
-static bool is_chain(const SpvInst *i)
-{
-    return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-                 i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain);
-}
-
 static void look_around(Emit *e, const SpvInst *load, Around *r)
 {
     bool kernel = e->entry->model == SpvExecutionModelKernel;
@@ -159,7 +153,7 @@ bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
         lanes->series = NEW(e->arena, struct LanesSeries);
     if (take(lanes->series, i, leaves) || pair_load(e, i, p, leaves))
         return true;
-    if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !is_chain(chain) ||
+    if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !spv_is_chain(chain) ||
         !is_alike(i, i) || !access_is_apart(e, p) ||
         !is_dense(e->module, chain, emit_scalar_bytes(e, t)))
         return false;
