@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """heddle by another compiler and by other versions of LLVM than the build's own, warnings being errors.
-With clang, and with the oldest LLVM that is installed, it is built, linked and run: the stages' tests
-of generated code, the family's, random kernels, one case of eleven. With every other version of LLVM
-the sources are gone through without making code. What is not installed is named and skipped.
+With clang and the oldest LLVM that is installed, both in one build, it is built, linked and run: the
+stages' tests of generated code, the family's, random kernels, one case of eleven. With every other
+version of LLVM the sources are gone through without making code, and by clang with the build's own.
+What is not installed is named and skipped.
 
     compilers.py BUILD LLVM-CONFIG TOOLCHAIN
 """
@@ -101,23 +102,23 @@ def as_if(files, llvm, other):
 
 def main():
     build, llvm, toolchain = sys.argv[1:]
-    options = ["-DHEDDLE_TOOLCHAIN=" + toolchain]
-    good = []
     clang = newest_clang()
-    if clang:
-        good.append(build_and_run(clang, os.path.join(build, "other", clang),
-                                  [*options, "-DHEDDLE_LLVM_CONFIG=" + llvm,
-                                   "-DCMAKE_C_COMPILER=" + clang]))
-    else:
+    if not clang:
         print("skipped: no clang of version 19 or later")
     files = sources(build)
-    for k, (version, program) in enumerate(other_versions(llvm)):
-        name = "LLVM %d" % version
-        if k == 0:
-            good.append(build_and_run(name, os.path.join(build, "other", "llvm-%d" % version),
-                                      [*options, "-DHEDDLE_LLVM_CONFIG=" + program]))
-        else:
-            good.append(check_all(name, "cc", as_if(files, llvm, program)))
+    others = list(other_versions(llvm))
+    good = [check_all("LLVM %d" % version, "cc", as_if(files, llvm, program))
+            for version, program in others[1:]]
+    name, options = clang or "cc", ["-DHEDDLE_LLVM_CONFIG=" + llvm]
+    if clang:
+        options.append("-DCMAKE_C_COMPILER=" + clang)
+    if others:
+        name, options[0] = "%s, LLVM %d" % (name, others[0][0]), "-DHEDDLE_LLVM_CONFIG=" + others[0][1]
+        if clang:
+            good.append(check_all(clang, clang, files))
+    if clang or others:
+        good.append(build_and_run(name, os.path.join(build, "other"),
+                                  [*options, "-DHEDDLE_TOOLCHAIN=" + toolchain]))
     print("%d passed, %d failed" % (sum(good), len(good) - sum(good)))
     return not all(good)
 
