@@ -88,7 +88,7 @@ cmake --build "$dir/build"
 foreign="lavapipe|loader|layer|cuda|test_device_vulkan|^(style|compilers|abi|install)\$"
 if [ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]; then
     foreign="$foreign|^(golden|documents|documents_commands|extensions|opencl_diagnostics|python)\$"
-    foreign="$foreign|^(options|examples|test_tester_faults)\$"
+    foreign="$foreign|^(options|examples|deb|lower_profiles|messages|charts|test_tester_faults)\$"
 fi
 export QEMU_LD_PREFIX="$root"
 exec tools/test.sh "$dir/build" -E "$foreign" "$@"

@@ -10,8 +10,10 @@
 LV combine(Emit *e, EmitCombine how, LV x, LV y)
 {
     static const char *const calls[COMBINE_N] = {
-        [COMBINE_SMIN] = "llvm.smin", [COMBINE_UMIN] = "llvm.umin", [COMBINE_FMIN] = "llvm.minnum",
-        [COMBINE_SMAX] = "llvm.smax", [COMBINE_UMAX] = "llvm.umax", [COMBINE_FMAX] = "llvm.maxnum",
+        [COMBINE_SMIN] = "llvm.smin",
+        [COMBINE_UMIN] = "llvm.umin",
+        [COMBINE_SMAX] = "llvm.smax",
+        [COMBINE_UMAX] = "llvm.umax",
     };
     switch (how) {
     case COMBINE_IADD: return LLVMBuildAdd(e->b, x, y, "");
@@ -21,6 +23,8 @@ LV combine(Emit *e, EmitCombine how, LV x, LV y)
     case COMBINE_AND: return LLVMBuildAnd(e->b, x, y, "");
     case COMBINE_OR: return LLVMBuildOr(e->b, x, y, "");
     case COMBINE_XOR: return LLVMBuildXor(e->b, x, y, "");
+    case COMBINE_FMIN: return ir_lesser(e->b, x, y);
+    case COMBINE_FMAX: return ir_greater(e->b, x, y);
     default: return ir_binary(e->b, calls[how], x, y);
     }
 }

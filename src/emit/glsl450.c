@@ -81,12 +81,12 @@ static LV fmax_(Emit *e, const SpvInst *i, LV x, LV y)
 
 static LV nmin(Emit *e, const SpvInst *i, LV x, LV y)
 {
-    return of_zeros(e, i, x, y, ir_binary(e->b, "llvm.minnum", x, y), true);
+    return of_zeros(e, i, x, y, ir_lesser(e->b, x, y), true);
 }
 
 static LV nmax(Emit *e, const SpvInst *i, LV x, LV y)
 {
-    return of_zeros(e, i, x, y, ir_binary(e->b, "llvm.maxnum", x, y), false);
+    return of_zeros(e, i, x, y, ir_greater(e->b, x, y), false);
 }
 
 /* x - floor(x), kept below 1 where that would round up: programs use it to index. */

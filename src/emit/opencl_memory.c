@@ -160,7 +160,7 @@ static LV scale_of(Emit *e, const LV *x, uint32_t n)
 {
     LV most = ir_unary(e->b, "llvm.fabs", x[0]);
     for (uint32_t k = 1; k < n; k++)
-        most = ir_binary(e->b, "llvm.maxnum", most, ir_unary(e->b, "llvm.fabs", x[k]));
+        most = ir_greater(e->b, most, ir_unary(e->b, "llvm.fabs", x[k]));
     LT t = LLVMTypeOf(most);
     double limit = ir_element(t) == e->f64 ? 0x1p500 : 0x1p60;
     LV large = LLVMBuildFCmp(e->b, LLVMRealOGT, most, ir_real(t, limit), "");

@@ -265,7 +265,7 @@ LV opencl_fract(Emit *e, LV x, LV *whole)
 static LV by_magnitude(Emit *e, LV x, LV y, bool larger)
 {
     LV a = fabs_(e, x), b = fabs_(e, y);
-    LV other = ir_binary(e->b, larger ? "llvm.maxnum" : "llvm.minnum", x, y);
+    LV other = larger ? ir_greater(e->b, x, y) : ir_lesser(e->b, x, y);
     LV first = fcmp(e, larger ? LLVMRealOGT : LLVMRealOLT, a, b);
     LV second = fcmp(e, larger ? LLVMRealOGT : LLVMRealOLT, b, a);
     return pick(e, first, x, pick(e, second, y, other));
@@ -279,7 +279,7 @@ static LV fdim_(Emit *e, const SpvInst *i, LV x, LV y)
 
 static LV clamp(Emit *e, LV x, LV low, LV high)
 {
-    return ir_binary(e->b, "llvm.minnum", ir_binary(e->b, "llvm.maxnum", x, low), high);
+    return ir_lesser(e->b, ir_greater(e->b, x, low), high);
 }
 
 static LV smooth(Emit *e, const SpvInst *i, LV low, LV high, LV x)
@@ -383,8 +383,8 @@ static LV math2(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y)
     case OpenCLstd_atan2pi: return over_pi(e, math_atan2(b, x, y));
     case OpenCLstd_copysign: return copysign_(e, x, y);
     case OpenCLstd_fdim: return fdim_(e, i, x, y);
-    case OpenCLstd_fmax: return ir_binary(b, "llvm.maxnum", x, y);
-    case OpenCLstd_fmin: return ir_binary(b, "llvm.minnum", x, y);
+    case OpenCLstd_fmax: return ir_greater(b, x, y);
+    case OpenCLstd_fmin: return ir_lesser(b, x, y);
     case OpenCLstd_fmod: return arith_frem(b, x, y);
     case OpenCLstd_hypot: return math_libm(b, "hypot", x, y);
     case OpenCLstd_ldexp: return math_ldexp(b, x, arith_resize(b, y, e->i32, true));

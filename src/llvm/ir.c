@@ -139,6 +139,19 @@ Val ir_binary(LLVMBuilderRef b, const char *name, Val x, Val y)
     return ir_intrinsic(b, name, &t, 1, args, 2);
 }
 
+/* AArch64 has an instruction for this, which returns a signalling NaN if there is one. */
+static Val number(LLVMBuilderRef b, const char *name, Val x, Val y)
+{
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b)));
+    if (strncmp(LLVMGetTarget(module), "aarch64", 7))
+        return ir_binary(b, name, x, y);
+    return ir_binary(b, name, ir_unary(b, "llvm.canonicalize", x),
+                     ir_unary(b, "llvm.canonicalize", y));
+}
+
+Val ir_lesser(LLVMBuilderRef b, Val x, Val y) { return number(b, "llvm.minnum", x, y); }
+Val ir_greater(LLVMBuilderRef b, Val x, Val y) { return number(b, "llvm.maxnum", x, y); }
+
 /* Since LLVM 22 the alignment is an attribute of the address; before, it was an argument of its
  * own. */
 Val ir_masked(LLVMBuilderRef b, const char *name, const Val args[3], unsigned address,

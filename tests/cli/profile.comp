@@ -13,7 +13,7 @@
 // RUN:   assert (b["executions"], b["lanes"], b["operations"]) == (65536, 16, 2 * 65536 * 16), b; \
 // RUN:   assert c["gather"] == 64 and c["remarks"][0]["kind"] == "gather", c; \
 // RUN:   assert j["roofline"]["flops_per_second"] > 0 and j["result"] == "HEDDLE_OK"; \
-// RUN:   assert b["samples"] + line[40]["samples"] > 0.5 * j["samples"], j["lines"]' %t.json
+// RUN:   assert b["samples"] + line[40]["samples"] > 0.8 * sum(l["samples"] for l in line.values()), line' %t.json
 // RUN: status 2 %heddle profile %s --device reference 2>&1 | grep -q 'profile looks at the cpu device'
 // CHECK: kernel{{.*}}runs{{.*}}time{{.*}}GFLOP/s
 // CHECK: 64 {{ *}}32.0 {{ *}}64 {{ *}}8192 {{ *}}39 {{ *}}float v = x[i];
