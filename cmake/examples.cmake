@@ -15,7 +15,7 @@ foreach(program IN LISTS programs)
 endforeach()
 
 # The demonstration, as `make run` runs it: a program fails if one of its results is wrong.
-if(BUILD_TESTING AND NOT HEDDLE_SANITIZE AND HEDDLE_TEST_STEP EQUAL 1)
+if(BUILD_TESTING AND NOT HEDDLE_SANITIZE)
     foreach(demonstration IN ITEMS gemm conversions tensors mlir opencl opencl_matrices)
         add_test(NAME example_${demonstration} COMMAND example_${demonstration}
             WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")

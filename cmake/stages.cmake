@@ -27,6 +27,7 @@ find_path(HEDDLE_MPFR_INCLUDE mpfr.h)
 # Under a sanitizer tests take ten times as long: of many cases they take each HEDDLE_TEST_STEP-th,
 # and have three times as long for them. Under an emulator they have all the time they take.
 set(HEDDLE_TEST_STEP 1 CACHE STRING "Tests of many cases take one of so many")
+set(HEDDLE_TEST_TARGETS 1 CACHE STRING "Of a test's programs for many targets one of so many is made")
 set(HEDDLE_TEST_FIRST 0)    # which of them is a program's first: those of one source take others each
 set(HEDDLE_TEST_SECONDS 600)
 if(HEDDLE_SANITIZE)

@@ -28,7 +28,7 @@ endforeach()
 # several will do: whole, each of them takes as long as it does unlowered, and more.
 set(step ${HEDDLE_TEST_STEP})
 math(EXPR HEDDLE_TEST_STEP "5 * ${step}")
-foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:levels
+set(lowered_tests none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:levels
         khr:qcom khr:nv2 khr:nv fits:khr fits:nv2
         fits:qcom fits:mixed narrow:khr narrow:qcom narrow:nv2 narrow:nv none:kernels
         fits:kernels khr:tensors narrow:tensors small:nv2 small:mixed small:tensors asked:nv2 asked:mixed asked:tensors
@@ -37,7 +37,12 @@ foreach(lowered IN ITEMS none:khr none:tiny none:qcom none:mixed none:nv2 none:n
         words:khr words:tiny words:qcom words:mixed words:nv2 words:nv words:levels words:tensors words:kernels
         held:nv2 held:nv held:mixed half:nv2 half:nv half:mixed
         mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
+foreach(lowered IN LISTS lowered_tests)
     math(EXPR HEDDLE_TEST_FIRST "${HEDDLE_TEST_FIRST} + 1")
+    math(EXPR other "${HEDDLE_TEST_FIRST} % ${HEDDLE_TEST_TARGETS}")
+    if(other)
+        continue()
+    endif()
     string(REPLACE ":" ";" parts "${lowered}")
     list(GET parts 0 profile)
     list(GET parts 1 stem)
@@ -83,6 +88,10 @@ elseif(HEDDLE_SANITIZE)    # what lavapipe leaves behind is its own affair
 endif()
 foreach(test IN LISTS elsewhere)
     math(EXPR HEDDLE_TEST_FIRST "${HEDDLE_TEST_FIRST} + 1")
+    math(EXPR other "${HEDDLE_TEST_FIRST} % ${HEDDLE_TEST_TARGETS}")
+    if(other)
+        continue()
+    endif()
     string(REPLACE ":" ";" parts "${test}")
     list(GET parts 0 driver)
     list(GET parts 1 matrices)
@@ -240,7 +249,7 @@ if(TARGET heddle_cli)
         --heddle $<TARGET_FILE:heddle_cli> WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endif()
 # Where this build is itself one of those that the test makes, it would make itself once more.
-if(NOT HEDDLE_SANITIZE AND HEDDLE_TEST_STEP EQUAL 1)
+if(NOT HEDDLE_SANITIZE AND HEDDLE_EXTRAS)
     add_test(NAME compilers COMMAND Python3::Interpreter tests/compilers.py "${PROJECT_BINARY_DIR}"
         "${HEDDLE_LLVM_CONFIG}" "${HEDDLE_TOOLCHAIN}" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(compilers PROPERTIES PROCESSORS 2 TIMEOUT 1800)    # two builds

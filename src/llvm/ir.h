@@ -55,7 +55,8 @@ LLVMValueRef ir_intrinsic(LLVMBuilderRef b, const char *name, LLVMTypeRef *types
 /* Of one and two operands, overloaded on their type. */
 LLVMValueRef ir_unary(LLVMBuilderRef b, const char *name, LLVMValueRef x);
 LLVMValueRef ir_binary(LLVMBuilderRef b, const char *name, LLVMValueRef x, LLVMValueRef y);
-/* The lesser and the greater of two numbers; of a number and a NaN, a signalling one too, the number. */
+/* The lesser and the greater of two numbers; of a number and a NaN, a signalling one too, the
+ * number. */
 LLVMValueRef ir_lesser(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef ir_greater(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y);
 /* For masked accesses: loads and gathers of (address, mask, other), number 0 the address; stores

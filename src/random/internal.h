@@ -76,7 +76,7 @@ typedef struct Gen {
     uint32_t n_constants;
     GenId label;          /* of the block being written */
     bool dead;            /* the block has its end */
-    bool no_subgroups;    /* after a fall-through who meets whom is not told */
+    bool no_subgroups;    /* who meets whom is not told: after a fall-through, say */
     bool is_main, vulkan; /* vulkan: the memory model */
     GenLevel flow, limit; /* of the control flow; of the expression being written */
     uint32_t depth, budget;

@@ -330,9 +330,12 @@ static void switch_on(Gen *g)
     }
     gen_say(g, "OpSelectionMerge %s None", merge);
     gen_say(g, "OpSwitch %s %s%s", selector, other < n ? labels[other] : merge, s.data);
-    g->no_subgroups |= falls;
     g->switch_merge = merge;
     for (uint32_t i = 0; i < n; i++) {
+        /* Whether invocations meet in a case that they came to by different values is left to the
+         * implementation (SPV_KHR_maximal_reconvergence, "Divergence"). */
+        bool several = level == IN_INVOCATION && (i == other || i == twice);
+        g->no_subgroups = no_subgroups || falls || several;
         gen_start_block(g, labels[i]);
         body(g, falls ? IN_INVOCATION : level, 1 + gen_pick(g, 3));
         gen_branch(g, falls && i + 1 < n && gen_chance(g, 60) ? labels[i + 1] : merge);

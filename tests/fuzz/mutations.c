@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { MAX_MODULES = 400, DEFAULT_COUNT = 100000, DEFAULT_COMPILE = 20,
-       SECONDS = 60 * HEDDLE_TEST_STEP, USUAL_SECONDS = 100 };
+       SECONDS = 60 * HEDDLE_TEST_STEP, USUAL_SECONDS = 50 };
 
 typedef struct Bytes { char *name; uint8_t *data; size_t size; } Bytes;
 typedef struct Corpus { Arena arena; Bytes module[MAX_MODULES]; uint32_t n; } Corpus;
