@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the layer costs, on the system's Vulkan driver (VK_DRIVER_FILES as it stands) and on
- * heddle's own without matrices: a program whose shaders need nothing of it, with and without it by
- * turns, where the ratio of the two devices without it shows what the machine's noise is; and kernels
- * that need it, beside the same by --device vulkan, which lowers them without a layer. Times are the
- * process's own on CPUs, of kernels on GPUs the clock's. What is not there it says.
+ * heddle's own without matrices: a program whose shaders need nothing of it, with and without it
+ * by turns, where the ratio of the two devices without it shows what the machine's noise is; and
+ * kernels that need it, beside the same by --device vulkan, which lowers them without a layer.
+ * Times are the process's own on CPUs, of kernels on GPUs the clock's. What is not there it says.
  *
  *     bench_layer [--line NAME] [--rounds N]
  */
@@ -167,7 +167,8 @@ static const Line lines[] = {
     { "QCOM q4_0 x f16", "dequantise.comp", { { 0 } }, { 256, 128 }, 2, { 2, 2 }, 64,
       { { HEDDLE_U8, 128 * 256 / 32 * 18 }, { HEDDLE_F16, 256 * 128 } }, 128 * 128,
       2.0 * 128 * 128 * 256 },
-    { "NV2 GEMM f16", "tensor_gemm.comp", { { "T", "float16_t" } }, { 256, 256, 256 }, 3, { 2, 2 }, 0,
+    { "NV2 GEMM f16", "tensor_gemm.comp", { { "T", "float16_t" } }, { 256, 256, 256 }, 3, { 2, 2 },
+      0,
       { { HEDDLE_F16, 256 * 256 }, { HEDDLE_F16, 256 * 256 } }, 256 * 256, 2.0 * 256 * 256 * 256 },
     { "NV2 convolution f16", "tensor_convolution.comp", { { 0 } },
       { 32, 32, 32, 64, 3, 1, 1 }, 7, { 16, 1 }, 0,
