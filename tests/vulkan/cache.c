@@ -176,10 +176,8 @@ static VkResult run_until_kept(const char *text, bool compile, uint32_t *result)
         gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
         CHECK((data_size(&g, p.cache) == empty) == compile); /* it begins with the first tier */
         run_large(&g, &p);
-        time_t start = time(NULL);
-        while (data_size(&g, p.cache) == empty && time(NULL) - start < 300)
+        while (data_size(&g, p.cache) == empty) /* for minutes in an emulator */
             run_for_a_while(&g, &p);
-        CHECK(data_size(&g, p.cache) > empty);
         memcpy(result, b.data, INVOCATIONS * sizeof *result);
         gpu_buffer_free(&g, &b);
     }
