@@ -224,7 +224,6 @@ static bool lower(Compilation *c)
     SpvModule *m = e->module;
     if (!threads_matrices(e))
         return false;
-    e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     e->uniformity = uniformity_build_for(&c->arena, m, e->cfg, e->W);
     return true;
 }

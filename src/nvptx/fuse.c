@@ -770,6 +770,7 @@ static bool open_loop(Finder *s)
     uint32_t before = header->preds[header->preds[0] == s->loop->latch];
     s->header = header->block;
     s->before = s->g->blocks[before].block;
+    s->f->queues = wait_queues_hint(s->loop);
     s->f->before = before;
     s->f->header = s->loop->header;
     return s->before->insts.last->op == SpvOpBranch;

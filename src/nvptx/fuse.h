@@ -35,6 +35,7 @@ typedef struct NvptxFusion {
     uint32_t before, header; /* Cfg positions: the block that enters the loop, and its first */
     NvptxOperand a, b;
     uint32_t chain;        /* tiles of k in an iteration */
+    uint32_t queues;       /* that the loop hints at, or 0 */
     uint32_t tile, held;   /* rows and columns of each, elements of it that a thread holds */
     SpvInst *sums[64];     /* phis of the header: by rows */
     const SpvType *factor; /* an element of A and B */

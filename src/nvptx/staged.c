@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The products of fused workgroups, 128 x 256 sums a block: all its threads copy panels of A and B
- * to workgroup memory (cp.async), 128 bytes of k a stage and STAGES stages ahead of each other;
+ * to workgroup memory (cp.async), 128 bytes of k a stage, several stages ahead of each other;
  * its warpgroups multiply them (wgmma), 64 rows and their part of the columns each; then the sums
  * go through workgroup memory to the subgroups whose they are. A dispatch too small for that has
  * blocks of half the columns and warps: the kernel has code for both. On an H100, 4096^3 of f16 by
@@ -18,12 +18,12 @@
 #include <stdio.h>
 
 enum {
-    STAGES = 4,
+    MOST_STAGES = 4,
     LINE = 128, /* bytes of a line of a panel, and of what wgmma's swizzle permutes */
     A_BYTES = NVPTX_BLOCK_ROWS * LINE,
     B_BYTES = NVPTX_BLOCK_COLUMNS * LINE,
     STAGE_BYTES = A_BYTES + B_BYTES,
-    TABLE = STAGES * STAGE_BYTES, /* where the block's tiles are, 8 bytes each */
+    TABLE = MOST_STAGES * STAGE_BYTES, /* where the block's tiles are, 8 bytes each */
     B_TABLE = TABLE + 8 * 2 * NVPTX_MOST_TILES,
     FACTS = B_TABLE + 8 * 4 * NVPTX_MOST_TILES,
     SHARED_BYTES = FACTS + 128,
@@ -64,6 +64,7 @@ typedef struct Stager {
     LV shared;                          /* its address there, i32 */
     LV mine;                            /* where the thread's chunks go in a panel, i32 */
     uint32_t n_registers;               /* of a wgmma's sums */
+    uint32_t stages; /* that there is memory for: one is multiplied, the others copied */
     LT reg;
 } Stager;
 
@@ -485,7 +486,7 @@ static void wait_for_products(const Stager *s, uint64_t but)
 
 static void wait_for_copies(const Stager *s)
 {
-    LV n = u32(s, STAGES - 2);
+    LV n = u32(s, s->stages - 2);
     call(s, "llvm.nvvm.cp.async.wait.group", &n, 1);
     call_asm(s, "fence.proxy.async.shared::cta;", "~{memory}", s->e->void_, NULL, 0);
     threads_barrier(s->e);
@@ -507,14 +508,14 @@ static LV is_less(const Stager *s, LV x, LV y)
 
 static LV wrapped(const Stager *s, LV slot)
 {
-    LV over = LLVMBuildSub(s->e->b, slot, u32(s, STAGES), "");
-    return LLVMBuildSelect(s->e->b, is_less(s, slot, u32(s, STAGES)), slot, over, "");
+    LV over = LLVMBuildSub(s->e->b, slot, u32(s, s->stages), "");
+    return LLVMBuildSelect(s->e->b, is_less(s, slot, u32(s, s->stages)), slot, over, "");
 }
 
 static void start_copies(const Stager *s, LV stages, Turn *t)
 {
     t->moved_a = t->moved_b = u64(s, 0);
-    for (uint32_t k = 0; k + 1 < STAGES; k++) {
+    for (uint32_t k = 0; k + 1 < s->stages; k++) {
         EmitIf f = if_begin(s->e, is_less(s, u32(s, k), stages));
         copy_stage(s, u32(s, k), t->moved_a, t->moved_b);
         if_end(s->e, &f);
@@ -534,7 +535,7 @@ static void turn_panels(const Stager *s, LV stages, Turn *t)
     put_stage(s, wrapped(s, add(s, t->slot, u32(s, 1))), held);
     LV there = is_less(s, add(s, t->number, u32(s, 2)), stages);
     for (uint32_t o = 0; o < 2; o++) {
-        LV back = mul(s, (o ? &s->b : &s->a)->step, u64(s, STAGES - 3));
+        LV back = mul(s, (o ? &s->b : &s->a)->step, u64(s, s->stages - 3));
         moved[o] = LLVMBuildSelect(s->e->b, there, LLVMBuildSub(s->e->b, moved[o], back, ""),
                                    u64(s, 0), "");
     }
@@ -560,9 +561,9 @@ static void emit_turn(const Stager *s, LV stages, Turn *t)
     turn_panels(s, stages, t);
     wait_for_products(s, 1);
     threads_barrier(s->e);
-    LV ahead = add(s, t->number, u32(s, STAGES - 1));
+    LV ahead = add(s, t->number, u32(s, s->stages - 1));
     EmitIf f = if_begin(s->e, is_less(s, ahead, stages));
-    copy_stage(s, wrapped(s, add(s, t->slot, u32(s, STAGES - 1))), t->moved_a, t->moved_b);
+    copy_stage(s, wrapped(s, add(s, t->slot, u32(s, s->stages - 1))), t->moved_a, t->moved_b);
     if_end(s->e, &f);
     copies_end(s);
     t->number = add(s, t->number, u32(s, 1));
@@ -689,12 +690,22 @@ static void place_subgroup(Stager *s)
     s->columns = mul(s, columns, across);
 }
 
+/* With a hint for wait queues as many stages are copied ahead of the one that is multiplied, else all
+ * that there is memory for. The bytes of a turned panel are put into the stage behind this one, while
+ * products still read the one before. */
+static uint32_t choose_stages(const Stager *s)
+{
+    uint32_t least = is_turned(s, &s->a) || is_turned(s, &s->b) ? 3 : 2, queues = s->f->queues;
+    return queues ? MIN(MAX(queues + 1, least), MOST_STAGES) : MOST_STAGES;
+}
+
 static void open_stager(Stager *s, Emit *e)
 {
     const NvptxFusion *f = threads_of(e)->fusion;
     *s = (Stager){ .e = e, .f = f };
     s->a = (Panel){ .o = &f->a, .n = f->a.lines * f->chain, .table = TABLE };
     s->b = (Panel){ .o = &f->b, .n = f->b.lines * f->chain, .table = B_TABLE, .at = A_BYTES };
+    s->stages = choose_stages(s);
     s->tid = threads_register(e, "tid.x");
     s->warp = shifted(s, s->tid, 5);
     place_subgroup(s);

@@ -30,6 +30,7 @@ typedef struct Form {
     bool column_a, column_b, rows_by_x, begins, ends, robust;
     uint32_t down, across; /* a workgroup's subgroups, 0: one */
     bool staged;           /* by workgroup memory, written in the kernel */
+    uint32_t queues;       /* a hint, or 0 */
 } Form;
 
 static const Form forms[] = {
@@ -60,6 +61,10 @@ static const Form forms[] = {
     { 16, 2, 2, 4, .robust = true, .down = 2, .across = 4, .staged = true, .ends = true },
     { 16, 1, 2, 1, .robust = true, .staged = true, .begins = true },
     { 8, 4, 4, 2, .robust = true, .down = 1, .across = 4, .staged = true },
+    { 16, 4, 4, 1, .robust = true, .queues = 1 },
+    { 16, 4, 4, 2, .column_b = true, .queues = 1 },
+    { 16, 4, 2, 1, .column_a = true, .robust = true, .queues = 2 },
+    { 8, 4, 4, 1, .robust = true, .queues = 2 },
 };
 
 static uint32_t rows_of(const Form *f) { return f->tile * f->rows * MAX(f->down, 1); }
@@ -229,8 +234,8 @@ static bool is_right(const Kind *t, const Form *f, const Launch *x, const Memory
 
 static HeddleModule *module_of(const Kind *t, const Form *f, HeddleLog *log)
 {
-    char tiles[6][8];
-    HeddleDefine defines[14] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
+    char tiles[7][8];
+    HeddleDefine defines[15] = { { "AB", t->factor_glsl }, { "CD", t->sum_glsl } };
     const char *names[] = { "GM", "GN", "CHAIN", "TILE", "DOWN", "ACROSS" };
     const uint32_t counts[] = { f->rows,  f->columns,      f->chain,
                                 f->tile,  MAX(f->down, 1), MAX(f->across, 1) };
@@ -239,6 +244,9 @@ static HeddleModule *module_of(const Kind *t, const Form *f, HeddleLog *log)
         snprintf(tiles[k], sizeof tiles[k], "%u", counts[k]);
         defines[n++] = (HeddleDefine){ names[k], tiles[k] };
     }
+    snprintf(tiles[6], sizeof tiles[6], "%u", f->queues);
+    if (f->queues)
+        defines[n++] = (HeddleDefine){ "QUEUES", tiles[6] };
     const char *flags[] = { "COLUMN_A", "COLUMN_B", "ROWS_BY_X", "BEGINS", "ENDS", "STAGED" };
     const bool on[] = { f->column_a, f->column_b, f->rows_by_x, f->begins, f->ends, f->staged };
     for (uint32_t k = 0; k < COUNT_OF(flags); k++)

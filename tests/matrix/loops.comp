@@ -2,7 +2,7 @@
 // Sums of products over k, as kernels have them: a workgroup is DOWN x ACROSS subgroups with GM x GN
 // sums each, and goes along k by CHAIN tiles at once, STAGED by workgroup memory or not. What varies is what a device may look at before it stages,
 // fuses or shares the loads of such a loop: how matrices lie, which axis of workgroups goes along
-// rows, what sums begin with and what becomes of them, and what limits the loop.
+// rows, what sums begin with and what becomes of them, what limits the loop, and its wait queues (QUEUES).
 //
 // On sm_90a eight workgroups of four subgroups are a block of 32 warps, staged by hand or not; what
 // was staged is copied by cp.async instead.
@@ -10,6 +10,17 @@
 // RUN:   %heddle compile %s -D AB=float16_t -D CD=float -D GM=2 -D GN=2 -D CHAIN=2 -D TILE=16 \
 // RUN:     -D DOWN=2 -D ACROSS=2 -D $K --device cuda --isa sm_90a --emit ptx -o %t.ptx && \
 // RUN:   %filecheck %s < %t.ptx || exit 1; done
+// A hint for wait queues says how many stages are copied ahead, of the three that there is memory for; two
+// of bytes that are transposed on the way.
+// RUN: for q in 1,0 2,1 8,2; do \
+// RUN:   %heddle compile %s -D AB=float16_t -D CD=float -D GM=4 -D GN=4 -D CHAIN=1 -D TILE=16 -D DOWN=1 \
+// RUN:     -D ACROSS=1 -D QUEUES=${q%,*} --device cuda --isa sm_90a --emit ptx -o %t.ptx && \
+// RUN:   %filecheck %s --check-prefix=QUEUES -DN=${q#*,} < %t.ptx || exit 1; done
+// RUN: %heddle compile %s -D AB=int8_t -D CD=int -D GM=4 -D GN=4 -D CHAIN=1 -D TILE=16 -D DOWN=1 -D ACROSS=1 \
+// RUN:   -D QUEUES=1 --device cuda --isa sm_90a --emit ptx -o %t.ptx && \
+// RUN: %filecheck %s --check-prefix=QUEUES -DN=1 < %t.ptx
+// QUEUES-COUNT-2: cp.async.wait_group [[N]];
+// QUEUES-NOT: cp.async.wait_group
 // CHECK: .maxntid 1024, 1, 1
 // CHECK-NOT: ld.global.b16
 // CHECK: cp.async.cg.shared.global
@@ -22,6 +33,9 @@
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_EXT_bfloat16 : require
 #extension GL_EXT_control_flow_attributes : require
+#ifdef QUEUES
+#extension GL_QCOM_multiple_wait_queues : require
+#endif
 
 #define MATRIX(T, U) coopmat<T, gl_ScopeSubgroup, TILE, TILE, gl_MatrixUse##U>
 #ifdef COLUMN_A
@@ -86,6 +100,9 @@ void main()
                         gl_CooperativeMatrixLayoutRowMajor);
 #else
             sum[i][j] = MATRIX(CD, Accumulator)(CD(0));
+#endif
+#ifdef QUEUES
+    [[multiple_wait_queuesQCOM(QUEUES)]]
 #endif
     for (uint k = k_first; k < last; k += STEP) {
 #ifdef STAGED
