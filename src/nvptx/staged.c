@@ -690,9 +690,9 @@ static void place_subgroup(Stager *s)
     s->columns = mul(s, columns, across);
 }
 
-/* With a hint for wait queues as many stages are copied ahead of the one that is multiplied, else all
- * that there is memory for. The bytes of a turned panel are put into the stage behind this one, while
- * products still read the one before. */
+/* With a hint for wait queues as many stages are copied ahead of the one that is multiplied, else
+ * all that there is memory for. The bytes of a turned panel are put into the stage behind this one,
+ * while products may still read the one before. */
 static uint32_t choose_stages(const Stager *s)
 {
     uint32_t least = is_turned(s, &s->a) || is_turned(s, &s->b) ? 3 : 2, queues = s->f->queues;
