@@ -143,10 +143,11 @@ Val ir_binary(LLVMBuilderRef b, const char *name, Val x, Val y)
 static Val number(LLVMBuilderRef b, const char *name, Val x, Val y)
 {
     LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(b)));
+    Val r = ir_binary(b, name, x, y);
     if (strncmp(LLVMGetTarget(module), "aarch64", 7))
-        return ir_binary(b, name, x, y);
-    return ir_binary(b, name, ir_unary(b, "llvm.canonicalize", x),
-                     ir_unary(b, "llvm.canonicalize", y));
+        return r;
+    r = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x, x, ""), y, r, "");
+    return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, y, y, ""), x, r, "");
 }
 
 Val ir_lesser(LLVMBuilderRef b, Val x, Val y) { return number(b, "llvm.minnum", x, y); }
