@@ -120,14 +120,15 @@ static VkPipelineCache cache_new(Gpu *g)
 enum { INVOCATIONS = 1024 };
 
 /* Of so many steps that it begins with code that was compiled fast. What counts is the vectors that
- * they fill; of doubles half the steps do. */
+ * they fill; of doubles half the steps do. `precise`, since AArch64's second tier contracts what its
+ * first does not. */
 static char *large_kernel(void)
 {
     enum { STEPS = 6000, LINE = 64 };
     char *text = malloc((STEPS + 8) * LINE), *at = text;
     at += sprintf(at, "#version 450\nlayout(local_size_x = 64) in;\n"
                   "layout(binding = 0) buffer B { float y[]; };\n"
-                  "void main() { uint i = gl_GlobalInvocationID.x;\ndouble a = i, b = 1 - a;\n");
+                  "void main() { uint i = gl_GlobalInvocationID.x;\nprecise double a = i, b = 1 - a;\n");
     for (unsigned k = 0; k < STEPS; k++)
         at += sprintf(at, "a = a * 0.%ulf + b; b = b * 0.5 - a;\n", 1000 + k % 3000);
     sprintf(at, "y[i] = float(a - b); }\n");
