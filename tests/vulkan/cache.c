@@ -128,7 +128,8 @@ static char *large_kernel(void)
     char *text = malloc((STEPS + 8) * LINE), *at = text;
     at += sprintf(at, "#version 450\nlayout(local_size_x = 64) in;\n"
                   "layout(binding = 0) buffer B { float y[]; };\n"
-                  "void main() { uint i = gl_GlobalInvocationID.x;\nprecise double a = i, b = 1 - a;\n");
+                  "void main() { uint i = gl_GlobalInvocationID.x;\n"
+                  "precise double a = i, b = 1 - a;\n");
     for (unsigned k = 0; k < STEPS; k++)
         at += sprintf(at, "a = a * 0.%ulf + b; b = b * 0.5 - a;\n", 1000 + k % 3000);
     sprintf(at, "y[i] = float(a - b); }\n");
