@@ -120,8 +120,8 @@ static VkPipelineCache cache_new(Gpu *g)
 enum { INVOCATIONS = 1024 };
 
 /* Of so many steps that it begins with code that was compiled fast. What counts is the vectors that
- * they fill; of doubles half the steps do. `precise`, since AArch64's second tier contracts what its
- * first does not. */
+ * they fill; of doubles half the steps do. `precise`, since AArch64's second tier contracts what
+ * its first does not. */
 static char *large_kernel(void)
 {
     enum { STEPS = 6000, LINE = 64 };
