@@ -108,7 +108,9 @@ static void find_scopes(Build *b, SpvModule *m)
     }
 }
 
-/* What a lane that is not there holds of a matrix is nobody's, and devices differ in it. */
+/* What a lane that is not there holds of a subgroup's matrix is nobody's, and devices differ in it.
+ * Of a workgroup's nothing is in such a lane; programs take the largest subgroups for any workgroup
+ * that is listed, as Khronos' CTS does. */
 static HeddleResult check_subgroups(const Build *b)
 {
     static const char *const rules[SpvScopeSubgroup + 1] = {
@@ -117,10 +119,11 @@ static HeddleResult check_subgroups(const Build *b)
     };
     const HeddleKernelInfo *info = b->kernel->info;
     const uint32_t *n = info->local_size, w = b->subgroup_size;
-    bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0, warn = whole || b->size_is_default;
+    const bool whole = (uint64_t)n[0] * n[1] * n[2] % w == 0;
     for (uint32_t scope = 0; scope <= SpvScopeSubgroup && !b->kernel->opencl; scope++) {
         if (!b->scopes[scope] || !rules[scope] || n[0] % w == 0)
             continue;
+        bool warn = whole || b->size_is_default || scope == SpvScopeWorkgroup;
         DiagLoc loc = spv_loc(&b->kernel->arena, b->module->spv, b->scopes[scope]);
         diag(b->sink, warn ? DIAG_WARNING : DIAG_ERROR, &loc, rules[scope],
              "a workgroup of %ux%ux%u with matrices, in subgroups of %u: its first size is no "
