@@ -21,6 +21,7 @@ enum { STEPS = 1000, MOST_BUFFERS = 3 };
 /* Read when an instance is made. */
 static void choose(bool layer)
 {
+    setenv("HEDDLE_LAYER_SUBGROUPS", "64", 1);
     if (layer)
         setenv("HEDDLE_LAYER", "1", 1);
     else

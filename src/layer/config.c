@@ -100,12 +100,28 @@ static void read_extensions(HlConfig *c, const char *list)
     }
 }
 
+enum { MOST_LANES = 128 }; /* of a subgroup that is made of several */
+
+static void read_subgroup_size(HlConfig *c, const char *s)
+{
+    char *end;
+    unsigned long size = strtoul(s, &end, 10);
+    if (*end || !is_pow2(size) || size > MOST_LANES)
+        snprintf(c->wrong, sizeof c->wrong,
+                 "HEDDLE_LAYER_SUBGROUPS: '%.100s' is not a power of 2 of at most %d: ignored", s,
+                 MOST_LANES);
+    else
+        c->subgroup_size = (uint32_t)size;
+}
+
 void hl_read_config(HlConfig *c)
 {
-    const char *list = text("HEDDLE_LAYER_EXTENSIONS");
+    const char *list = text("HEDDLE_LAYER_EXTENSIONS"), *size = text("HEDDLE_LAYER_SUBGROUPS");
     *c = (HlConfig){ .log = text("HEDDLE_LOG"), .cache = text("HEDDLE_CACHE") };
     if (list)
         read_extensions(c, list);
+    if (size)
+        read_subgroup_size(c, size);
     if (c->cache)
         mkdir(c->cache, 0777);
 }

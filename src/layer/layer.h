@@ -52,6 +52,7 @@ uint32_t hl_extension(const char *name);
 
 typedef struct HlConfig {
     uint32_t hidden, added; /* bits of HL_*: not listed; by the layer where the device has it too */
+    uint32_t subgroup_size;  /* the largest to list; 0: the device's */
     const char *log, *cache; /* or NULL */
     char wrong[256];         /* what is wrong with variables; or "" */
 } HlConfig;
@@ -97,6 +98,7 @@ typedef struct HlPhysical {
     uint32_t shared;               /* beside what the device has of it: */
     uint32_t has[HL_N_EXTENSIONS]; /* these features, a bit each */
     uint32_t listed;               /* programs see it */
+    uint32_t widest;               /* subgroups, made of several of the device's; 0: its own only */
     HlShapes khr, nv;              /* what is listed */
     VkCooperativeMatrixFlexibleDimensionsPropertiesNV *flexible;
     uint32_t n_flexible;
@@ -173,10 +175,12 @@ typedef struct HlKey {
 } HlKey;
 
 /* The program's module. Its handle is the driver's, of an empty shader with a number of its own, so
- * that names, private data and other layers find a module there. */
+ * that names, private data and other layers find a module there. A plain one is the driver's as it
+ * is, but for pipelines with subgroups larger than the driver's. */
 typedef struct HlModule {
     struct HlModule *next;
     VkShaderModule handle;
+    bool plain;
     uint32_t references; /* under the device's lock: pipelines are being made of it */
     HlKey key;           /* of the words */
     size_t size;
@@ -216,6 +220,10 @@ void hl_ask(HlInstance *i, HlPhysical *p, PFN_vkSetDeviceLoaderData set_dispatch
 
 /* Whether the device's driver cannot have the code as it is. */
 bool hl_is_family(const HlDevice *d, const void *words, size_t size);
+/* Whether the subgroups that a stage or a shader with the chain asks for are larger than the
+ * driver's. */
+bool hl_is_wide(const HlDevice *d, const void *chain);
+uint32_t hl_required_size(const void *chain); /* of subgroups; 0: any */
 /* The module, until it is released; NULL: it is not the layer's. */
 HlModule *hl_find_module(HlDevice *d, VkShaderModule m);
 void hl_release_module(HlDevice *d, HlModule *m);

@@ -70,6 +70,19 @@ bool hl_is_family(const HlDevice *d, const void *words, size_t size)
            (declares(d, words, n) || (d->ours >> HL_WAIT_QUEUES & 1 && has_hint(words, n)));
 }
 
+uint32_t hl_required_size(const void *chain)
+{
+    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *s = chain_find(
+        chain, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    return s ? s->requiredSubgroupSize : 0;
+}
+
+bool hl_is_wide(const HlDevice *d, const void *chain)
+{
+    return d->physical->widest &&
+           hl_required_size(chain) > d->physical->facts.profile.max_subgroup_size;
+}
+
 HlKey hl_key(const void *words, size_t size)
 {
     return (HlKey){ { hash_bytes(words, size, 0), hash_bytes(words, size, 1) } };
@@ -207,15 +220,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreateShaderModule(VkDevice device,
                                                      VkShaderModule *out)
 {
     HlDevice *d = hl_device(device);
-    if (!d->ours || !hl_is_family(d, info->pCode, info->codeSize))
+    bool plain = !d->ours || !hl_is_family(d, info->pCode, info->codeSize);
+    if (plain && !(d->ours && d->physical->widest))
         return d->CreateShaderModule(device, info, alloc, out);
     HlModule *m = malloc(sizeof *m + info->codeSize);
     if (!m)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
-    *m = (HlModule){ .references = 1, .size = info->codeSize };
+    *m = (HlModule){ .plain = plain, .references = 1, .size = info->codeSize };
     memcpy(m->words, info->pCode, info->codeSize);
     m->key = hl_key(m->words, m->size);
-    VkResult r = make_empty(d, alloc, &m->handle);
+    VkResult r = plain ? d->CreateShaderModule(device, info, alloc, &m->handle)
+                       : make_empty(d, alloc, &m->handle);
     if (r) {
         free(m);
         return r;
@@ -246,7 +261,7 @@ VKAPI_ATTR void VKAPI_CALL hl_GetShaderModuleIdentifierEXT(VkDevice device, VkSh
 {
     HlDevice *d = hl_device(device);
     HlModule *m = hl_find_module(d, module);
-    if (m)
+    if (m && !m->plain)
         identify(m->key, out);
     else
         d->GetShaderModuleIdentifierEXT(device, module, out);

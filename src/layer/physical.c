@@ -59,6 +59,10 @@ static void decide(HlPhysical *p, const HlConfig *config)
     p->ours &= ~config->hidden;
     p->shared &= p->ours;
     p->listed = (p->native & ~config->hidden) | p->ours;
+    if (p->facts.features.sizes.subgroupSizeControl &&
+        p->facts.sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT &&
+        config->subgroup_size > p->facts.profile.max_subgroup_size)
+        p->widest = config->subgroup_size;
 }
 
 /* ---- shapes of matrices ---------------------------------------------------------------------- */
@@ -133,7 +137,7 @@ static void list_shapes(const HlInstance *i, HlPhysical *p, uint32_t extension, 
                         Arena *a)
 {
     size_t most;
-    uint32_t n = 0;
+    uint32_t n = 0, lanes = MAX(p->facts.profile.subgroup_size, p->widest);
     const HeddleMatrixShape *all = device_shapes(&most);
     bool native = p->native >> HL_KHR & 1 && i->facts.matrices;
     if (!(p->listed >> extension & 1) || (native && i->facts.matrices(p->handle, &n, NULL) < 0))
@@ -151,8 +155,8 @@ static void list_shapes(const HlInstance *i, HlPhysical *p, uint32_t extension, 
     for (size_t k = 0; k < most; k++) {
         const HeddleType types[] = TYPES_OF(all[k]);
         VkCooperativeMatrixPropertiesKHR shape = vkf_khr(&all[k]);
-        if (vkf_is_listed(&all[k], p->facts.profile.subgroup_size >= 64) &&
-            adds(p, extension, types) && !has_shape(to, shape))
+        if (vkf_is_listed(&all[k], lanes >= 64) && adds(p, extension, types) &&
+            !has_shape(to, shape))
             to->all[to->n++] = shape;
     }
 }
@@ -421,6 +425,24 @@ static void fill_properties(const HlPhysical *p, VkBaseOutStructure *s, uint32_t
     }
 }
 
+/* Sizes of subgroups are in two structures. None but compute shaders may ask for those that the
+ * device has not. */
+static void widen(const HlPhysical *p, void *chain)
+{
+    for (VkBaseOutStructure *s = chain; s && p->widest; s = s->pNext) {
+        VkPhysicalDeviceSubgroupSizeControlProperties *sizes = (void *)s;
+        VkPhysicalDeviceVulkan13Properties *all = (void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES) {
+            sizes->maxSubgroupSize = p->widest;
+            sizes->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+        }
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES) {
+            all->maxSubgroupSize = p->widest;
+            all->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+        }
+    }
+}
+
 static void ask_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out,
                            PFN_vkGetPhysicalDeviceProperties2 next)
 {
@@ -433,6 +455,8 @@ static void ask_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2 
     put_back(&t);
     for (uint32_t k = 0; k < t.n; k++)
         fill_properties(p, t.taken[k], t.which[k]);
+    if (p)
+        widen(p, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL hl_GetPhysicalDeviceProperties2(VkPhysicalDevice device,

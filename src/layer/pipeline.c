@@ -24,18 +24,21 @@ typedef struct Swap {
     VkResult result;
 } Swap;
 
-static bool is_ours(const HlStage *s)
+/* `wide`: its subgroups are larger than the driver's. */
+static bool is_ours(const HlStage *s, bool wide)
 {
-    return s->words && hl_is_family(s->device, s->words, s->size);
+    return s->words && (wide || hl_is_family(s->device, s->words, s->size));
 }
 
 /* Where the stage's code is. False: not with the layer. */
-static bool find_code(Swap *w, HlStage *s)
+static bool find_code(Swap *w, HlStage *s, bool wide)
 {
     const VkShaderModuleCreateInfo *code = chain_find(w->stage.pNext, INLINE_CODE);
     const VkPipelineShaderStageModuleIdentifierCreateInfoEXT *id =
         chain_find(w->stage.pNext, IDENTIFIER);
     w->module = hl_find_module(w->device, w->stage.module);
+    if (w->module && w->module->plain && !wide)
+        return false;
     if (w->module) {
         s->module = w->module->handle;
         s->words = w->module->words;
@@ -48,9 +51,10 @@ static bool find_code(Swap *w, HlStage *s)
     if (code) {
         s->words = code->pCode;
         s->size = code->codeSize;
-        if (is_ours(s))
-            s->key = hl_key(s->words, s->size);
-        return is_ours(s);
+        if (!is_ours(s, wide))
+            return false;
+        s->key = hl_key(s->words, s->size);
+        return true;
     }
     if (!id || id->identifierSize != sizeof s->key)
         return false;
@@ -100,18 +104,16 @@ static void swap_stage(void *user)
                   .entry = w->stage.pName,
                   .specialization = w->stage.pSpecializationInfo,
                   .compute = w->stage.stage == VK_SHADER_STAGE_COMPUTE_BIT };
-    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required =
-        chain_find(w->stage.pNext, REQUIRED_SIZE);
-    s.subgroup_size = required ? required->requiredSubgroupSize : 0;
-    w->result = VK_SUCCESS;
-    if (!find_code(w, &s))
-        return;
-    w->result = hl_lower(&s, w->may_lower, &w->lowered);
-    if (w->result == VK_PIPELINE_COMPILE_REQUIRED && !s.words) {
-        w->result = VK_SUCCESS; /* somebody else's identifier */
+    s.subgroup_size = hl_required_size(w->stage.pNext);
+    const bool wide = hl_is_wide(w->device, w->stage.pNext);
+    if (!find_code(w, &s, wide)) {
+        w->result = wide ? VK_PIPELINE_COMPILE_REQUIRED : VK_SUCCESS;
         return;
     }
-    if (w->result)
+    w->result = hl_lower(&s, w->may_lower, &w->lowered);
+    if (w->result == VK_PIPELINE_COMPILE_REQUIRED && !s.words && !wide)
+        w->result = VK_SUCCESS; /* somebody else's identifier */
+    if (!w->lowered)
         return;
     VkShaderModuleCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                       .codeSize = w->lowered->size,
@@ -217,8 +219,9 @@ static bool concerns(HlDevice *d, const Info *i)
     uint32_t n = stages_of(i, &s);
     for (uint32_t k = 0; k < n; k++) {
         HlModule *m = hl_find_module(d, s[k].module);
+        bool lowers = m && (!m->plain || hl_is_wide(d, s[k].pNext));
         hl_release_module(d, m);
-        if (m || (!s[k].module && s[k].pNext))
+        if (lowers || (!s[k].module && s[k].pNext))
             return true;
     }
     return false;
@@ -439,7 +442,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_CreatePipelineBinariesKHR(
 
 static bool is_shader_of_ours(const HlDevice *d, const VkShaderCreateInfoEXT *s)
 {
-    return s->codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT && hl_is_family(d, s->pCode, s->codeSize);
+    return s->codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT &&
+           (hl_is_wide(d, s->pNext) || hl_is_family(d, s->pCode, s->codeSize));
 }
 
 static bool is_compute_of_ours(const HlDevice *d, const VkShaderCreateInfoEXT *s)

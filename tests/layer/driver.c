@@ -14,6 +14,7 @@
 /* ---- what the driver below is given ---------------------------------------------------------- */
 
 #define IDENTIFIER VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT
+#define REQUIRED_SIZE VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO
 enum { MOST = 32, BARRIER = 224, SHUFFLE_XOR = 346 };
 /* Capabilities. */
 enum { MATRIX = 6022, BFLOAT16 = 5116, BFLOAT16_DOT = 5117, BFLOAT16_MATRIX = 5118, FLOAT8 = 4212 };
@@ -28,6 +29,8 @@ static struct {
     PFN_vkGetPhysicalDeviceProperties2 properties;
     bool partly; /* NV2 is listed without workgroup scope, bf16 and fp8 as types alone */
     bool other;  /* it is not heddle's, whose order of elements is known */
+    bool narrow; /* subgroups have 32 invocations at most */
+    uint32_t required; /* size of subgroups, by the last compute pipeline */
     uint32_t own_devices, lost_devices; /* of the layer's: made, destroyed */
     uint32_t barriers, shuffles;        /* in the last module */
     char extensions[MOST][VK_MAX_EXTENSION_NAME_SIZE]; /* of the last device */
@@ -127,9 +130,13 @@ static VKAPI_ATTR void VKAPI_CALL properties_of(VkPhysicalDevice p,
                                                 VkPhysicalDeviceProperties2 *out)
 {
     below.properties(p, out);
-    for (VkBaseOutStructure *s = out->pNext; s && below.other; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
+    for (VkBaseOutStructure *s = out->pNext; s; s = s->pNext) {
+        if (below.other && s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
             strcpy(((VkPhysicalDeviceDriverProperties *)s)->driverName, "another");
+        if (below.narrow &&
+            s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES)
+            ((VkPhysicalDeviceSubgroupSizeControlProperties *)s)->maxSubgroupSize = 32;
+    }
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_module(VkDevice d,
@@ -159,6 +166,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice d, VkPipelineCac
                                                        VkPipeline *out)
 {
     const VkBaseInStructure *next = infos->stage.pNext;
+    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size = infos->stage.pNext;
+    while (size && size->sType != REQUIRED_SIZE)
+        size = size->pNext;
+    below.required = size ? size->requiredSubgroupSize : 0;
     if (infos->stage.module || !next || next->sType != IDENTIFIER)
         return below.create_pipelines(d, cache, n, infos, alloc, out);
     *out = VK_NULL_HANDLE;
@@ -631,6 +642,127 @@ TEST(keys_and_binaries_are_of_lowered_modules)
     CHECK(create(g.device, &binaries, NULL, &out) == VK_SUCCESS);
     CHECK(below.keyed && below.keyed != p.module && !below.family);
     gpu_program_free(&g, &p);
+    gpu_free(&g);
+}
+
+/* ---- larger subgroups ------------------------------------------------------------------------ */
+
+/* A sum of each subgroup, and its size. */
+static const char *const lanes =
+    "#version 460\n"
+    "#extension GL_KHR_shader_subgroup_arithmetic : require\n"
+    "layout(local_size_x = 64) in;\n"
+    "layout(binding = 0) buffer A { uint a[]; };\n"
+    "layout(binding = 1) buffer C { uint c[]; };\n"
+    "void main() {\n"
+    "    uint i = gl_LocalInvocationIndex;\n"
+    "    c[i] = subgroupAdd(a[i]) * 1000 + gl_SubgroupSize;\n"
+    "}\n";
+
+static void sum_lanes(Gpu *g, GpuProgram *p, uint32_t width, bool *right)
+{
+    GpuBuffer a, c;
+    *right = !gpu_buffer(g, 4 * 64, &a) && !gpu_buffer(g, 4 * 64, &c);
+    uint32_t *x = a.data, *z = c.data;
+    for (uint32_t i = 0; i < 64; i++)
+        x[i] = i * i;
+    *right &= !dispatch(g, p, &a, &c);
+    for (uint32_t i = 0; i < 64; i++) {
+        uint32_t sum = 0;
+        for (uint32_t e = 0; e < width; e++)
+            sum += x[i / width * width + e];
+        *right &= z[i] == sum * 1000 + width;
+    }
+    gpu_buffer_free(g, &a);
+    gpu_buffer_free(g, &c);
+}
+
+static bool lists_subgroups_of(Gpu *g, uint32_t most)
+{
+    VkPhysicalDeviceSubgroupSizeControlProperties own = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES };
+    VkPhysicalDeviceVulkan13Properties v13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES };
+    VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                        .pNext = &own };
+    VK(GetPhysicalDeviceProperties2)(g->physical, &all);
+    all.pNext = &v13;
+    VK(GetPhysicalDeviceProperties2)(g->physical, &all);
+    return own.maxSubgroupSize == most && v13.maxSubgroupSize == most &&
+           own.requiredSubgroupSizeStages == VK_SHADER_STAGE_COMPUTE_BIT &&
+           v13.requiredSubgroupSizeStages == VK_SHADER_STAGE_COMPUTE_BIT;
+}
+
+static bool narrow_new(Gpu *g, const char *largest)
+{
+    below.narrow = true;
+    setenv("HEDDLE_LAYER_SUBGROUPS", largest, 1);
+    bool good = family_new(g);
+    unsetenv("HEDDLE_LAYER_SUBGROUPS");
+    below.narrow = false;
+    return good;
+}
+
+TEST(subgroups_of_several_of_the_drivers)
+{
+    Gpu g = { 0 };
+    GpuProgram p = { .n_types = 2 };
+    size_t size;
+    uint32_t *words = gpu_spirv(lanes, &size);
+    bool right;
+    REQUIRE(words && narrow_new(&g, "64"));
+    CHECK(lists_subgroups_of(&g, 64));
+    /* what asks for none of these is the driver's, module and all */
+    CHECK(gpu_program(&g, words, size, &p) == VK_SUCCESS);
+    CHECK(below.module == p.module && below.words == hash_bytes(words, size, 0));
+    sum_lanes(&g, &p, 32, &right);
+    CHECK(right && below.required == 0);
+    VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required = { .sType = REQUIRED_SIZE };
+    static const uint32_t sizes[] = { 16, 32, 64 };
+    p.stage_next = &required;
+    for (uint32_t k = 0; k < COUNT_OF(sizes); k++) {
+        required.requiredSubgroupSize = sizes[k];
+        CHECK(gpu_program_pipeline(&g, &p) == VK_SUCCESS);
+        CHECK((below.module == p.module) == (sizes[k] < 64));
+        CHECK(below.required == MIN(sizes[k], 32));
+        sum_lanes(&g, &p, sizes[k], &right);
+        CHECK(right);
+        VK(DestroyPipeline)(g.device, p.pipeline, NULL);
+    }
+    /* the same by code in the chain, and not by the driver's identifier */
+    VkShaderModule module = p.module;
+    VkShaderModuleCreateInfo code = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                      .codeSize = size, .pCode = words, .pNext = &required };
+    p.module = VK_NULL_HANDLE;
+    p.stage_next = &code;
+    CHECK(gpu_program_pipeline(&g, &p) == VK_SUCCESS);
+    sum_lanes(&g, &p, 64, &right);
+    CHECK(right);
+    VkPipeline last = p.pipeline;
+    PFN_vkGetShaderModuleIdentifierEXT of_module =
+        (PFN_vkGetShaderModuleIdentifierEXT)command(&g, "vkGetShaderModuleIdentifierEXT");
+    VkShaderModuleIdentifierEXT identifier = { 0 };
+    of_module(g.device, module, &identifier);
+    VkPipelineShaderStageModuleIdentifierCreateInfoEXT id = {
+        .sType = IDENTIFIER, .pNext = &required, .identifierSize = identifier.identifierSize,
+        .pIdentifier = identifier.identifier };
+    p.stage_next = &id;
+    p.pipeline_flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+    CHECK(gpu_program_pipeline(&g, &p) == VK_PIPELINE_COMPILE_REQUIRED);
+    CHECK(below.required != 64);
+    VK(DestroyPipeline)(g.device, last, NULL);
+    p.module = module;
+    gpu_program_free(&g, &p);
+    gpu_free(&g);
+    free(words);
+}
+
+TEST(no_larger_subgroups_than_are_asked_for)
+{
+    Gpu g = { 0 };
+    REQUIRE(narrow_new(&g, "65"));
+    CHECK(!lists_subgroups_of(&g, 64));
     gpu_free(&g);
 }
 

@@ -36,6 +36,7 @@ __attribute__((constructor)) static void choose_driver(void)
     setenv("XDG_DATA_DIRS", HEDDLE_ELSEWHERE_LAYER ":/usr/share", 1);
     setenv("VK_ADD_IMPLICIT_LAYER_PATH", HEDDLE_ELSEWHERE_LAYER "/vulkan/implicit_layer.d", 1);
     setenv("HEDDLE_LAYER", "1", 1);
+    setenv("HEDDLE_LAYER_SUBGROUPS", "64", 1);
     setenv("HEDDLE_LOG", "stderr", 0);
 #ifdef HEDDLE_ELSEWHERE_SMALL
     setenv("HEDDLE_LAYER_EXTENSIONS", "+VK_KHR_shader_bfloat16,+VK_EXT_shader_float8", 1);
