@@ -52,7 +52,7 @@ uint32_t hl_extension(const char *name);
 
 typedef struct HlConfig {
     uint32_t hidden, added; /* bits of HL_*: not listed; by the layer where the device has it too */
-    uint32_t subgroup_size;  /* the largest to list; 0: the device's */
+    uint32_t subgroup_size; /* the largest to list; 0: the device's */
     const char *log, *cache; /* or NULL */
     char wrong[256];         /* what is wrong with variables; or "" */
 } HlConfig;
