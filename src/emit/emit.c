@@ -4,6 +4,7 @@
  * an opcode to the function that emits it; reports errors.
  */
 #include "emit/internal.h"
+#include "emit/ops.h"
 
 #include <stdio.h>
 
@@ -162,6 +163,7 @@ static void initialise_shared(Emit *e)
 void emit_begin_called(Emit *e)
 {
     value_begin(e);
+    held_begin(e);
     variables_begin_called(e);
 }
 
@@ -176,6 +178,7 @@ bool emit_module(Emit *e, const char *name)
     debug_begin(e);
     debug_open_function(e, e->entry->function);
     value_begin(e);
+    held_begin(e);
     if (t->begin(e) && arguments_begin(e) && variables_begin(e) && t->plan(e) && !e->failed) {
         initialise_shared(e);
         t->blocks(e);

@@ -183,6 +183,7 @@ struct Emit {
     struct EmitValues *values;       /* value.c's */
     struct EmitVariables *variables; /* variables.c's */
     struct EmitOps *ops;             /* ops.c's; NULL at the start */
+    struct EmitHeld *held;           /* held.c's, of this function */
     struct EmitDebug *debug;         /* debug.c's; NULL without */
     EmitNotes *remarks; /* of the kernel, which then has lines; NULL: it is not asked for them */
     LLVMMetadataRef debug_function; /* of fn */

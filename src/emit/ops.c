@@ -516,9 +516,18 @@ static void convert(Emit *e, const SpvInst *i)
         LV x = ops_flush(e, leaves[k]);
         if (c.nearest)
             x = ir_unary(e->b, "llvm.roundeven", x);
-        leaves[k] = ops_flush(e, arith_convert(e->b, x, c.from, c.to, c.rounding, c.saturate));
+        LV r = held_convert(e, x, c.from, c.to, c.saturate);
+        if (!r)
+            r = ops_convert(e, x, c.from, c.to, c.rounding, c.saturate);
+        leaves[k] = ops_flush(e, r);
     }
     emit_set(e, i, leaves, n);
+}
+
+LV ops_convert(Emit *e, LV x, IrComp from, IrComp to, IrRounding rounding, bool saturate)
+{
+    LV r = e->target->widen ? e->target->widen(e, x, from, to) : NULL;
+    return r ? r : arith_convert(e->b, x, from, to, rounding, saturate);
 }
 
 /* ---- bit casts ------------------------------------------------------------------------------- */

@@ -33,6 +33,19 @@ const SpvType *ops_type(Emit *e, SpvId id);
 LV ops_bits(Emit *e, LV v);                       /* as integers of its width */
 LV ops_select(Emit *e, LV condition, LV x, LV y); /* operands unified */
 
+/* arith_convert, by what the machine has for it. */
+LV ops_convert(Emit *e, LV x, IrComp from, IrComp to, IrRounding rounding, bool saturate);
+
+/* ---- held.c: 8-bit floats that are held as floats -------------------------------------------- */
+
+bool held_is_small(IrComp c); /* of the formats that are */
+void held_begin(Emit *e);     /* for e->fn */
+/* `small`, of format c, has the value of `wide`, which dominates what is built from now on. */
+void held_add(Emit *e, LV small, LV wide, IrComp c);
+LV held_wide(Emit *e, LV small, IrComp c); /* NULL: it is not known */
+/* ops_convert between such a format and float. NULL: of others. */
+LV held_convert(Emit *e, LV x, IrComp from, IrComp to, bool saturate);
+
 /* ---- ops_vector.c ---------------------------------------------------------------------------- */
 
 EmitFn ops_any_all, ops_inner_product, ops_integer_dot, ops_times_scalar, ops_matrix_product,

@@ -115,6 +115,9 @@ struct EmitTarget {
     /* The dot product, in 32 bits, of the four bytes of x and of y. NULL: emit has to compute it;
      * as a member, always. */
     LV (*dot4)(Emit *e, LV x, LV y, bool x_signed, bool y_signed);
+    /* A wider float, where the machine has more for it than arith_convert assumes. NULL: it does
+     * not; as a member, never. */
+    LV (*widen)(Emit *e, LV x, IrComp from, IrComp to);
 };
 
 #endif

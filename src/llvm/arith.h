@@ -59,7 +59,17 @@ typedef enum IrRounding { ROUND_NEAREST, ROUND_ZERO, ROUND_UP, ROUND_DOWN } IrRo
  * integers drop the fraction, or round as told by `rounding` where it is not ROUND_NEAREST. */
 LLVMValueRef arith_convert(LLVMBuilderRef b, LLVMValueRef x, IrComp from, IrComp to,
                            IrRounding rounding, bool saturate);
+/* E4M3 or E5M2 to float, for machines that convert f16. NULL: of other types. */
+LLVMValueRef arith_widen_by_half(LLVMBuilderRef b, LLVMValueRef x, IrComp from);
+/* x, a float, as conversions to `to` (E4M3 or E5M2) and back leave it. */
+LLVMValueRef arith_round_small(LLVMBuilderRef b, LLVMValueRef x, IrComp to, bool saturate);
 /* Rounded to f16's precision and range, denormals flushed: OpQuantizeToF16. x is float. */
 LLVMValueRef arith_quantize_f16(LLVMBuilderRef b, LLVMValueRef x);
+
+/* ---- tables.c -------------------------------------------------------------------------------- */
+
+/* arith_convert of vectors of E4M3 or E5M2 to a wider float, by instructions of x86's AVX512-VBMI,
+ * which the code's machine must have. NULL: not of these operands. */
+LLVMValueRef arith_look_up(LLVMBuilderRef b, LLVMValueRef x, IrComp from, IrComp to);
 
 #endif

@@ -112,30 +112,83 @@ static Val widen_mxint8(LLVMBuilderRef b, Val x)
     return LLVMBuildFMul(b, f, ir_fnum(f, 0x1p-6), "");
 }
 
-/* To nearest even. Normal results are rounded in the float's bits; below the normal range adding
- * 2^(23 + exponent of the least denormal) has the machine round. */
-static Val narrow_tiny(LLVMBuilderRef b, Val x, IrComp c, bool saturate)
+enum { INFINITE = 0x7f800000, QUIET = 0x7fc00000 }; /* a float's infinity and NaN */
+
+static uint64_t largest_tiny(Tiny f)
+{
+    return ((uint64_t)(127 - f.bias) << 23) + ((uint64_t)f.max << (23 - f.mantissa));
+}
+
+/* A float on its way to a format. Adding 2^(its exponent + 23 - mantissa) has the machine round its
+ * magnitude to nearest even: the sum's bits count units from `unit`'s on. Below the normal range
+ * units stay as they are. */
+typedef struct Rounding {
+    Tiny f;
+    Val magnitude;    /* the float's bits, without the sign */
+    Val exponent;     /* at least that of the smallest normal number, at a float's place */
+    Val unit, sum;    /* bits of floats */
+    Val over, is_nan; /* conditions; NULL: `over` has NaNs, which overflow like numbers */
+} Rounding;
+
+static Rounding round_tiny(LLVMBuilderRef b, Val x, IrComp c, bool saturate)
 {
     Tiny f = tiny(c);
     unsigned drop = 23 - f.mantissa;
-    int least = 1 - (int)f.bias; /* exponent of the smallest normal */
-    Val i = bitcast(b, x, ints(x, 32));
-    Val sign = and_(b, lshr(b, i, 24), 0x80), a = and_(b, i, 0x7fffffff);
-    Val odd = and_(b, lshr(b, a, drop), 1);
-    Val up = LLVMBuildAdd(b, a, LLVMBuildAdd(b, odd, ir_inum(a, (1u << (drop - 1)) - 1), ""), "");
-    Val normal = LLVMBuildSub(b, lshr(b, up, drop), ir_inum(a, (127 - f.bias) << f.mantissa), "");
-    double magic = ldexp(1, 23 + least - (int)f.mantissa);
-    Val sum = LLVMBuildFAdd(b, bitcast(b, a, LLVMTypeOf(x)), ir_fnum(x, magic), "");
-    uint32_t magic_bits;
-    memcpy(&magic_bits, &(float){ (float)magic }, 4);
-    Val denormal = LLVMBuildSub(b, bitcast(b, sum, LLVMTypeOf(i)), ir_inum(i, magic_bits), "");
-    Val small = LLVMBuildICmp(b, LLVMIntULT, a, ir_inum(a, (uint32_t)(127 + least) << 23), "");
-    Val r = pick(b, small, denormal, normal);
-    Val over = LLVMBuildAnd(b, LLVMBuildNot(b, small, ""),
-                            LLVMBuildICmp(b, LLVMIntSGT, normal, ir_inum(a, f.max), ""), "");
-    r = pick(b, over, ir_inum(r, saturate ? f.max : f.overflow), r);
-    r = pick(b, above(b, a, 0x7f800000), ir_inum(r, f.nan), r);
-    return LLVMBuildTrunc(b, or_(b, r, sign), ints(x, 8), "");
+    Rounding r = { f, .magnitude = and_(b, bitcast(b, x, ints(x, 32)), 0x7fffffff) };
+    r.exponent = ir_binary(b, "llvm.umax", and_(b, r.magnitude, INFINITE),
+                           ir_inum(r.magnitude, (uint64_t)(128 - f.bias) << 23));
+    r.unit = LLVMBuildAdd(b, r.exponent, ir_inum(r.exponent, drop << 23), "");
+    Val sum = LLVMBuildFAdd(b, bitcast(b, r.magnitude, LLVMTypeOf(x)),
+                            bitcast(b, r.unit, LLVMTypeOf(x)), "");
+    r.sum = bitcast(b, sum, LLVMTypeOf(r.unit));
+    /* more than the largest number and half a unit, or, where that is odd, as much */
+    r.over = above(b, r.magnitude, largest_tiny(f) + (1u << (drop - 1)) - (f.max & 1));
+    if (saturate || f.overflow != f.nan)
+        r.is_nan = above(b, r.magnitude, INFINITE);
+    return r;
+}
+
+static Val narrow_tiny(LLVMBuilderRef b, Val x, IrComp c, bool saturate)
+{
+    Rounding r = round_tiny(b, x, c, saturate);
+    Val i = bitcast(b, x, LLVMTypeOf(r.sum)), sign = and_(b, lshr(b, i, 24), 0x80);
+    /* units since the exponent began, and those of all exponents before */
+    Val low = LLVMBuildSub(b, lshr(b, r.exponent, 23 - r.f.mantissa), r.unit, "");
+    Val code = LLVMBuildSub(b, LLVMBuildAdd(b, r.sum, low, ""),
+                            ir_inum(i, (128 - r.f.bias) << r.f.mantissa), "");
+    code = pick(b, r.over, ir_inum(i, saturate ? r.f.max : r.f.overflow), code);
+    if (r.is_nan)
+        code = pick(b, r.is_nan, ir_inum(i, r.f.nan), code);
+    return LLVMBuildTrunc(b, or_(b, code, sign), ints(x, 8), "");
+}
+
+Val arith_round_small(LLVMBuilderRef b, Val x, IrComp to, bool saturate)
+{
+    Rounding r = round_tiny(b, x, to, saturate);
+    Val i = bitcast(b, x, LLVMTypeOf(r.sum)), sign = and_(b, i, 0x80000000);
+    Val value =
+        LLVMBuildFSub(b, bitcast(b, r.sum, LLVMTypeOf(x)), bitcast(b, r.unit, LLVMTypeOf(x)), "");
+    uint64_t limit = saturate ? largest_tiny(r.f) : r.f.overflow == r.f.nan ? QUIET : INFINITE;
+    value = pick(b, r.over, ir_inum(i, limit), bitcast(b, value, LLVMTypeOf(i)));
+    if (r.is_nan)
+        value = pick(b, r.is_nan, ir_inum(i, QUIET), value);
+    return bitcast(b, or_(b, value, sign), LLVMTypeOf(x));
+}
+
+/* f16 has all that fp8 has: e5m2 is its upper half, e4m3 has its bits elsewhere. Of that the
+ * exponent's bias is made up for in float, where no number is a denormal. */
+Val arith_widen_by_half(LLVMBuilderRef b, Val x, IrComp from)
+{
+    bool e4m3 = from == COMP_E4M3;
+    if (!e4m3 && from != COMP_E5M2)
+        return NULL;
+    Val i = LLVMBuildSExt(b, x, ints(x, 16), "");
+    i = e4m3 ? and_(b, shl(b, i, 7), 0xbf80) : shl(b, i, 8);
+    Val is_nan = above(b, and_(b, x, 0x7f), tiny(from).overflow - e4m3);
+    i = pick(b, is_nan, or_(b, and_(b, i, 0x8000), ir_inum(i, 0x7e00)), i);
+    Val f = LLVMBuildFPExt(b, bitcast(b, i, type_like(x, LLVMHalfTypeInContext(context_of(x)))),
+                           floats(x), "");
+    return e4m3 ? LLVMBuildFMul(b, f, ir_fnum(f, 0x1p8), "") : f;
 }
 
 static Val widen_bf16(LLVMBuilderRef b, Val x)

@@ -43,6 +43,7 @@ static const Type types[] = {
     { HEDDLE_F32, "float", 2e-6 },      { HEDDLE_F16, "float16_t", 2e-3 },
     { HEDDLE_BF16, "bfloat16_t", 2e-2 }, { HEDDLE_S32, "int", 0 },
     { HEDDLE_U8, "uint8_t", 0 },        { HEDDLE_S16, "int16_t", 0 },
+    { HEDDLE_E4M3, "floate4m3_t", 0.1 }, { HEDDLE_E5M2, "floate5m2_t", 0.2 },
 };
 
 enum { MAX_ARRAYS = 6 };
@@ -296,22 +297,24 @@ static bool reduce(Fixture *f, HeddleModule *m, int device, const Scope *s, cons
 
 static void reductions(int device)
 {
-    static const uint8_t which[] = {0, 1, 3};
+    static const uint8_t which[] = { 0, 1, 3, 6, 7 };
+    enum { N_TYPES = COUNT_OF(which), N_MODES = COUNT_OF(modes) };
     Fixture f = setup();
-    for (uint32_t p = 0; p < COUNT_OF(which) * COUNT_OF(modes) * 2; p++) {
+    for (uint32_t p = 0; p < N_TYPES * N_MODES * 2; p++) {
         if (!TEST_TAKES(p))
             continue;
-        const Type *t = &types[which[p % 3]];
-        const Mode *mode = &modes[p / 3 % 4];
-        bool sum = p / 12;
+        const Type *t = &types[which[p % N_TYPES]];
+        const Mode *mode = &modes[p / N_TYPES % N_MODES];
+        bool sum = p / N_TYPES / N_MODES;
         for (uint32_t w = 0; w < 2; w++) {
-            if ((p + p / 12 + w + (uint32_t)device) % 2)
+            if ((p + sum + w + (uint32_t)device) % 2)
                 continue;       /* one scope for sums, the other for the largest */
             HeddleDefine d[] = { { "T", t->name },
                                  { "MODE", mode->name },
-                                 { "COMBINE(a,b)", sum ? "(a+b)" : "max(a,b)" },
+                                 { "COMBINE(a,b)", sum ? "T(W(a)+W(b))" : "T(max(W(a),W(b)))" },
+                                 { "W", which[p % N_TYPES] < 6 ? "T" : "float" },
                                  { "SCOPE", scopes[3 * w].name } };
-            HeddleModule *m = compile(&f, "nv_reduce.comp", d, 4);
+            HeddleModule *m = compile(&f, "nv_reduce.comp", d, 5);
             CHECK(m);
             for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP) {
                 uint32_t M = shapes[s][0], N = shapes[s][1];

@@ -8,6 +8,8 @@
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_NV_cooperative_matrix2 : require
 #extension GL_EXT_bfloat16 : enable
+#extension GL_EXT_float_e4m3 : enable
+#extension GL_EXT_float_e5m2 : enable
 
 #ifndef T
 #define T float

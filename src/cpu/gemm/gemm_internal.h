@@ -199,10 +199,6 @@ GemmView gemm_b_tile(GemmGen *g, LLVMValueRef step, LLVMValueRef col);
 typedef GemmView GemmTilesOfC(GemmGen *g, LLVMValueRef row, LLVMValueRef col);
 GemmTilesOfC gemm_c_tile, gemm_sums_tile; /* C; where the sums go */
 
-/* ---- tables.c -------------------------------------------------------------------------------- */
-
-LLVMValueRef gemm_convert(GemmGen *g, LLVMValueRef x, IrComp from, IrComp to);
-
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 
 LLVMValueRef gemm_panel(GemmGen *g);

@@ -45,6 +45,13 @@ static LLVMTypeRef unit_type(GemmGen *g, Source s)
     return LLVMIntTypeInContext(g->cx, 8 * unit_bytes(g->p, s));
 }
 
+static LLVMValueRef convert(GemmGen *g, LLVMValueRef x, IrComp from, IrComp to)
+{
+    bool has_tables = g->gemm->target->sets & CPU_AVX512_VBMI;
+    LLVMValueRef r = has_tables ? arith_look_up(g->b, x, from, to) : NULL;
+    return r ? r : arith_convert(g->b, x, from, to, ROUND_NEAREST, false);
+}
+
 /* `n` units as they lie, converted: lanes of the engine's vectors. */
 static LLVMValueRef convert_units(GemmGen *g, LLVMValueRef x, Source s, uint32_t n)
 {
@@ -52,7 +59,7 @@ static LLVMValueRef convert_units(GemmGen *g, LLVMValueRef x, Source s, uint32_t
     if (group > 1 && s.lies != s.operand)
         x = LLVMBuildBitCast(g->b, x, LLVMVectorType(comp_type(g->cx, s.lies), n * group), "");
     if (group == 1 || s.lies != s.operand)
-        x = gemm_convert(g, x, s.lies, s.operand);
+        x = convert(g, x, s.lies, s.operand);
     return group == 1 ? x : LLVMBuildBitCast(g->b, x, LLVMVectorType(g->lane, n), "");
 }
 

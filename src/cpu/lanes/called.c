@@ -19,7 +19,7 @@
 typedef struct Instance {
     SpvId function;
     uint64_t lanes[4]; /* a bit for each leaf of the arguments: it is <W x T> */
-    bool masked;
+    bool masked, held;
     LT type;
     LV fn;
 } Instance;
@@ -82,13 +82,31 @@ Uniformity *called_uniformity(Arena *a, SpvModule *m, const Cfg *c, uint32_t W, 
     return u;
 }
 
+/* Of a leaf of the type that is passed or returned. */
+static IrComp comp_of_leaf(Emit *e, const SpvType *t, uint32_t k)
+{
+    const SpvType *leaf = emit_leaf_type(e, t, k);
+    return leaf->kind == SPV_FLOAT || leaf->kind == SPV_INT ? comp_of(leaf) : COMP_COUNT;
+}
+
+static LT leaf_type(Emit *e, const SpvType *t, uint32_t k, bool held)
+{
+    return held && held_is_small(comp_of_leaf(e, t, k))
+               ? e->f32
+               : emit_scalar_type(e, emit_leaf_type(e, t, k));
+}
+
 /* ---- a function's body ----------------------------------------------------------------------- */
 
 void called_return(Emit *e, const SpvInst *i)
 {
     const Lanes *lanes = lanes_of(e);
     for (uint32_t k = 0; k < lanes->n_returned; k++) {
-        LV x = emit_lanes(e, emit_leaf(e, spv_operand(i, 0), k));
+        LV x = emit_leaf(e, spv_operand(i, 0), k);
+        IrComp c = comp_of_leaf(e, spv_type_of(e->module, spv_operand(i, 0)), k);
+        if (lanes->held && held_is_small(c))
+            x = held_convert(e, x, c, COMP_F32, false);
+        x = emit_lanes(e, x);
         if (e->mask) {
             LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(x), lanes->returned[k], "");
             x = LLVMBuildSelect(e->b, e->mask, x, old, "");
@@ -109,6 +127,16 @@ void called_exit(Emit *e)
         LLVMBuildRetVoid(e->b);
 }
 
+static LV parameter(Emit *e, const SpvType *t, uint32_t k, LV passed)
+{
+    IrComp c = comp_of_leaf(e, t, k);
+    if (!lanes_of(e)->held || !held_is_small(c))
+        return passed;
+    LV small = arith_convert(e->b, passed, COMP_F32, c, ROUND_NEAREST, false);
+    held_add(e, small, passed, c);
+    return small;
+}
+
 static void set_parameters(Emit *e, const SpvFunction *f)
 {
     uint32_t at = 1;
@@ -117,10 +145,10 @@ static void set_parameters(Emit *e, const SpvFunction *f)
             continue;
         uint32_t n = emit_n_leaves(e, spv_type(e->module, i->type));
         LV *leaves = NEW_ARRAY(e->arena, LV, n + 1);
-        for (uint32_t k = 0; k < n; k++)
-            leaves[k] = LLVMGetParam(e->fn, at++);
         LLVMBuilderRef b = e->b;
         e->b = e->entry_b;
+        for (uint32_t k = 0; k < n; k++)
+            leaves[k] = parameter(e, spv_type(e->module, i->type), k, LLVMGetParam(e->fn, at++));
         emit_set_parameter(e, i, leaves);
         e->b = b;
     }
@@ -158,9 +186,9 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     e->env = LLVMGetParam(e->fn, 0);
     const Lanes *of_caller = lanes_of(caller);
     Lanes *lanes = e->own = NEW(e->arena, Lanes);
-    *lanes = (Lanes){ of_caller->kernel,           of_caller->options,
-                      of_caller->machine,          .called = of_caller->called,
-                      .counts = of_caller->counts, .rows = of_caller->rows };
+    *lanes = (Lanes){ of_caller->kernel,           of_caller->options, of_caller->machine,
+                      .called = of_caller->called, .held = x->held,    .counts = of_caller->counts,
+                      .rows = of_caller->rows };
     e->mask = NULL;
     e->position = 0;
     UniformityKnown known = { same_parameters(caller, f, x), caller->uniformity->varying_variable };
@@ -178,8 +206,8 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
     lanes->n_returned = emit_n_leaves(e, t);
     lanes->returned = NEW_ARRAY(e->arena, LV, lanes->n_returned + 1);
     for (uint32_t k = 0; k < lanes->n_returned; k++)
-        lanes->returned[k] = emit_alloca(
-            e, emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k))), "returned");
+        lanes->returned[k] =
+            emit_alloca(e, emit_lanes_type(e, leaf_type(e, t, k, x->held)), "returned");
     if (x->masked)
         lanes->entry_mask = LLVMGetLastParam(e->fn);
     set_parameters(e, f);
@@ -195,7 +223,7 @@ static bool make_body(Emit *caller, SpvFunction *f, const Instance *x)
 static const Instance *instance(Emit *e, SpvFunction *f, const LanesCall *c)
 {
     Lanes *lanes = lanes_of(e);
-    Instance key = { .function = c->function, .masked = c->mask != NULL };
+    Instance key = { .function = c->function, .masked = c->mask != NULL, .held = c->held };
     LT *types = NEW_ARRAY(e->arena, LT, c->n_arguments + 2);
     types[0] = e->ptr;
     for (uint32_t k = 0; k < c->n_arguments; k++) {
@@ -206,7 +234,7 @@ static const Instance *instance(Emit *e, SpvFunction *f, const LanesCall *c)
         lanes->called = NEW(e->arena, struct LanesCalled);
     for (uint32_t k = 0; k < lanes->called->list.len; k++) {
         const Instance *x = &lanes->called->list.data[k];
-        if (x->function == key.function && x->masked == key.masked &&
+        if (x->function == key.function && x->masked == key.masked && x->held == key.held &&
             !memcmp(x->lanes, key.lanes, sizeof key.lanes))
             return x;
     }
@@ -214,7 +242,7 @@ static const Instance *instance(Emit *e, SpvFunction *f, const LanesCall *c)
     uint32_t n = emit_n_leaves(e, t);
     LT *results = NEW_ARRAY(e->arena, LT, n + 1);
     for (uint32_t k = 0; k < n; k++)
-        results[k] = emit_lanes_type(e, emit_scalar_type(e, emit_leaf_type(e, t, k)));
+        results[k] = emit_lanes_type(e, leaf_type(e, t, k, key.held));
     types[1 + c->n_arguments] = emit_lanes_type(e, e->i1);
     key.type = LLVMFunctionType(n ? LLVMStructTypeInContext(e->cx, results, n, false) : e->void_,
                                 types, c->n_arguments + 1 + key.masked, false);
@@ -239,7 +267,7 @@ static bool fits(Emit *e, const SpvFunction *f, const LanesCall *c)
         const SpvType *t = spv_type(e->module, i->type);
         uint32_t n = emit_n_leaves(e, t);
         for (uint32_t k = 0; k < n; k++, at++) {
-            LT type = emit_scalar_type(e, emit_leaf_type(e, t, k));
+            LT type = leaf_type(e, t, k, c->held);
             if (at >= c->n_arguments || at >= MOST_ARGUMENTS)
                 return false;
             LT is = LLVMTypeOf(c->arguments[at]);

@@ -34,6 +34,7 @@ typedef struct Lanes {
     struct LanesImage *image; /* image.c's: memory that its calls share; NULL: not needed yet */
     LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;
+    bool held;                      /* called.c's: it takes and returns 8-bit floats as float */
     struct LanesCounts *counts;     /* counters.c's, of the kernel; NULL: it does not count */
     struct LanesCounters *counters; /* and of this function; NULL: none yet */
     struct LanesRows *rows;         /* rows.c's; NULL: nothing is counted by lines */
@@ -126,6 +127,7 @@ typedef struct LanesCall {
     LV mask;
     LV *results;
     uint32_t n_results;
+    bool held; /* 8-bit floats are passed and returned as float (emit/held.c) */
 } LanesCall;
 bool lanes_call(Emit *e, const LanesCall *call);
 /* The uniformity of the entry point, taking into account what such functions store. */

@@ -23,6 +23,14 @@ LV lanes_frame(Emit *e, uint64_t bytes)
     return ir_at(e->entry_b, base, index);
 }
 
+static LV widen(Emit *e, LV x, IrComp from, IrComp to)
+{
+    uint32_t sets = lanes_of(e)->machine->sets;
+    LV r = sets & CPU_AVX512_VBMI ? arith_look_up(e->b, x, from, to) : NULL;
+    bool by_half = to == COMP_F32 && sets & (CPU_F16C | CPU_NEON);
+    return r || !by_half ? r : arith_widen_by_half(e->b, x, from);
+}
+
 LV lanes_active(Emit *e, LV mask)
 {
     LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
@@ -70,4 +78,5 @@ const EmitTarget lanes_target = {
     .memory_of = variables_memory_of,
     .print = lanes_print,
     .dot4 = lanes_dot4,
+    .widen = widen,
 };

@@ -212,7 +212,7 @@ static void place_start(Emit *e, MatMulAdd *p)
         LT type = comp_type(e->cx, from);
         if (other) {
             x = LLVMTypeOf(x) == type ? x : LLVMBuildBitCast(e->b, x, type, "");
-            x = arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
+            x = ops_convert(e, x, from, to, ROUND_NEAREST, false);
         }
         mat_fill(e, p->type, &p->to, x);
         return;

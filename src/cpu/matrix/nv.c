@@ -75,7 +75,7 @@ static void element_chunk(Emit *e, const Element *x, LV linear, LV major, LV min
         args[k] = x->tiles[k].ptr ? mat_load_run(e, type, mat_at(e, x->tiles[k].ptr, linear, bytes),
                                                  e->W, bytes)
                                   : x->value[k];
-    LanesCall c = { x->inst, spv_operand(x->inst, 1), args, x->n, mask, &result, 1 };
+    LanesCall c = { x->inst, spv_operand(x->inst, 1), args, x->n, mask, &result, 1, false };
     if (lanes_call(e, &c))
         mat_store_run(e, result, mat_at(e, x->to.ptr, linear, bytes), e->W, bytes);
 }

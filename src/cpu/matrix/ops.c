@@ -98,7 +98,7 @@ static IrComp working_type(IrComp c)
 
 static LV convert_to(Emit *e, LV x, IrComp from, IrComp to)
 {
-    return arith_convert(e->b, x, from, to, ROUND_NEAREST, false);
+    return ops_convert(e, x, from, to, ROUND_NEAREST, false);
 }
 
 static LV convert_as_told(Emit *e, const Elementwise *w, LV x)
@@ -108,7 +108,7 @@ static LV convert_as_told(Emit *e, const Elementwise *w, LV x)
     IrComp to = comp_with_sign(w->to, w->o->to_signed);
     if (from == to)
         return x;
-    return arith_convert(e->b, x, from, to, ops_rounding(e, w->inst, to), w->saturate);
+    return ops_convert(e, x, from, to, ops_rounding(e, w->inst, to), w->saturate);
 }
 
 static LV apply_to(Emit *e, const Elementwise *w, LV x, LV y)

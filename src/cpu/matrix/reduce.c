@@ -10,8 +10,11 @@
  */
 #include "cpu/matrix/matrix.h"
 
+/* Elements are of `type` in memory; what is combined is of `held`: float for 8-bit floats
+ * (emit/held.c), else the same. */
 typedef struct MatReduction {
     const SpvInst *inst;
+    IrComp comp, held;
     LT type;
     uint32_t bytes;
 } MatReduction;
@@ -23,14 +26,32 @@ typedef struct MatLines {
 static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
 {
     LV args[] = { x, y }, result = x;
-    LanesCall c = { r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1 };
+    LanesCall c = {
+        r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1, r->held != r->comp
+    };
     lanes_call(e, &c);
     return result;
 }
 
+static LV hold(Emit *e, const MatReduction *r, LV x)
+{
+    return ops_convert(e, x, r->comp, r->held, ROUND_NEAREST, false);
+}
+
+static LV load_run(Emit *e, const MatReduction *r, LV p, uint32_t n)
+{
+    return hold(e, r, mat_load_run(e, r->type, p, n, r->bytes));
+}
+
+static void store_run(Emit *e, const MatReduction *r, LV x, LV p, uint32_t n)
+{
+    x = arith_convert(e->b, x, r->held, r->comp, ROUND_NEAREST, false);
+    mat_store_run(e, x, p, n, r->bytes);
+}
+
 static LV load_elements(Emit *e, const MatReduction *r, LV p, LV index, uint32_t n)
 {
-    return mat_load_run(e, r->type, mat_at(e, p, index, r->bytes), n, r->bytes);
+    return load_run(e, r, mat_at(e, p, index, r->bytes), n);
 }
 
 static LV room_for(Emit *e, const MatReduction *r, uint64_t n)
@@ -38,14 +59,37 @@ static LV room_for(Emit *e, const MatReduction *r, uint64_t n)
     return lanes_frame(e, (n + 2 * e->W) * r->bytes);
 }
 
+/* Vectors of n elements, `stride` elements apart. */
+typedef struct MatVectors {
+    uint32_t count, n;
+    uint64_t stride;
+} MatVectors;
+
+/* 8-bit floats side by side are held as pairs of vectors, which make full use of tables. */
+static void load_vectors(Emit *e, const MatReduction *r, LV p, const MatVectors *v, LV *x)
+{
+    bool pairs = r->held != r->comp && v->stride == v->n && v->count % 2 == 0;
+    for (uint32_t k = 0; k < v->count; k += 1 + pairs) {
+        LV at = mat_at(e, p, ir_int(e->i64, k * v->stride), r->bytes);
+        if (!pairs) {
+            x[k] = load_run(e, r, at, v->n);
+            continue;
+        }
+        LV both = hold(e, r, ir_load(e->b, LLVMVectorType(r->type, 2 * v->n), at, r->bytes));
+        x[k] = mat_pick(e, both, NULL, 0, 1, e->W);
+        x[k + 1] = mat_pick(e, both, NULL, v->n, 1, e->W);
+    }
+}
+
 /* Combines `lines` vectors of n elements, `stride` elements apart. */
 static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, uint64_t stride,
                         uint32_t n)
 {
-    uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 && lines >= 4 ? 2 : 1;
-    LV sum[4], x[4]; /* `sums` at most */
+    uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 ? 2 : 1;
+    MatVectors at_once = { sums, n, stride };
+    LV sum[4], x[4], y[4]; /* `sums` at most */
+    load_vectors(e, r, p, &at_once, x);
     for (uint32_t k = 0; k < sums; k++) {
-        x[k] = load_elements(e, r, p, ir_int(e->i64, k * stride), n);
         sum[k] = emit_alloca(e, LLVMTypeOf(x[k]), "sum");
         LLVMBuildStore(e->b, x[k], sum[k]);
     }
@@ -53,10 +97,10 @@ static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, ui
         EmitLoop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
         LV first = mat_at(e, p, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""),
                           sums * stride * r->bytes);
+        load_vectors(e, r, first, &at_once, y);
         for (uint32_t k = 0; k < sums; k++) {
-            LV y = load_elements(e, r, first, ir_int(e->i64, k * stride), n);
-            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum[k], "");
-            LLVMBuildStore(e->b, combine_by_call(e, r, old, y), sum[k]);
+            LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y[k]), sum[k], "");
+            LLVMBuildStore(e->b, combine_by_call(e, r, old, y[k]), sum[k]);
         }
         loop_end(e, &l);
     }
@@ -84,8 +128,8 @@ static void combine_across_long(Emit *e, const MatReduction *r, const MatLines *
         LV x = combine_lines(e, r, mat_at(e, p, k.index, e->W * r->bytes), group, length, e->W);
         LV sum = mat_at(e, to, k.index, e->W * r->bytes);
         if (rest)
-            x = combine_by_call(e, r, mat_load_run(e, r->type, sum, e->W, r->bytes), x);
-        mat_store_run(e, x, sum, e->W, r->bytes);
+            x = combine_by_call(e, r, load_run(e, r, sum, e->W), x);
+        store_run(e, r, x, sum, e->W);
         loop_end(e, &k);
         loop_end(e, &l);
     }
@@ -100,7 +144,7 @@ static void combine_across(Emit *e, const MatReduction *r, const MatLines *from,
         LV x = combine_lines(e, r, from->p, lines / fold, e->W, e->W);
         for (uint32_t half = e->W / 2; half >= length; half /= 2)
             x = combine_by_call(e, r, x, mat_pick(e, x, x, half, 1, e->W));
-        mat_store_run(e, x, to, length, r->bytes);
+        store_run(e, r, x, to, length);
         return;
     }
     if (whole > MOST_STREAMS) {
@@ -109,14 +153,14 @@ static void combine_across(Emit *e, const MatReduction *r, const MatLines *from,
         EmitLoop l = loop_begin(e, ir_int(e->i64, whole));
         LV x =
             combine_lines(e, r, mat_at(e, from->p, l.index, e->W * r->bytes), lines, length, e->W);
-        mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
+        store_run(e, r, x, mat_at(e, to, l.index, e->W * r->bytes), e->W);
         loop_end(e, &l);
     }
     if (rest) { /* as a whole vector, some of whose elements are done, if there is room for one */
         uint32_t n = whole ? e->W : rest;
         LV done = ir_int(e->i64, length - n);
         LV x = combine_lines(e, r, mat_at(e, from->p, done, r->bytes), lines, length, n);
-        mat_store_run(e, x, mat_at(e, to, done, r->bytes), n, r->bytes);
+        store_run(e, r, x, mat_at(e, to, done, r->bytes), n);
     }
 }
 
@@ -167,7 +211,7 @@ static void fold_lines(Emit *e, const MatReduction *r, const MatLines *from, uin
         x[0] = combine_by_call(e, r, halves(e, x[0], x[0], left, false),
                                halves(e, x[0], x[0], left, true));
     uint32_t results = e->W * group / n;
-    mat_store_run(e, x[0], mat_at(e, to, l.index, results * r->bytes), results, r->bytes);
+    store_run(e, r, x[0], mat_at(e, to, l.index, results * r->bytes), results);
     loop_end(e, &l);
 }
 
@@ -187,18 +231,18 @@ static void gather_lines(Emit *e, const MatReduction *r, const MatLines *from, L
     LV p = ir_at(e->b, from->p, offset);
     LV all = LLVMConstAllOnes(LLVMVectorType(e->i1, e->W));
     LT type = LLVMVectorType(r->type, e->W);
-    LV x = lanes_masked_load(e, type, p, r->bytes, all);
+    LV x = hold(e, r, lanes_masked_load(e, type, p, r->bytes, all));
     LV sum = emit_alloca(e, LLVMTypeOf(x), "sum");
     LLVMBuildStore(e->b, x, sum);
     EmitLoop k = loop_begin(e, ir_int(e->i64, n - 1));
     LV step = LLVMBuildMul(e->b, LLVMBuildAdd(e->b, k.index, ir_int(e->i64, 1), ""),
                            ir_int(e->i64, r->bytes), "");
-    LV y = lanes_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all);
+    LV y = hold(e, r, lanes_masked_load(e, type, ir_at(e->b, p, step), r->bytes, all));
     LV old = LLVMBuildLoad2(e->b, LLVMTypeOf(y), sum, "");
     LLVMBuildStore(e->b, combine_by_call(e, r, old, y), sum);
     loop_end(e, &k);
     x = LLVMBuildLoad2(e->b, LLVMTypeOf(x), sum, "");
-    mat_store_run(e, x, mat_at(e, to, l.index, e->W * r->bytes), e->W, r->bytes);
+    store_run(e, r, x, mat_at(e, to, l.index, e->W * r->bytes), e->W);
     loop_end(e, &l);
 }
 
@@ -209,7 +253,7 @@ static void shorten_lines(Emit *e, const MatReduction *r, const MatLines *from, 
     EmitLoop l = loop_begin(e, ir_int(e->i64, from->n));
     LV line = mat_at(e, from->p, l.index, (uint64_t)from->length * r->bytes);
     LV x = shorten(e, r, line, from->length, n);
-    mat_store_run(e, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n, r->bytes);
+    store_run(e, r, x, mat_at(e, shorter, l.index, (uint64_t)n * r->bytes), n);
     loop_end(e, &l);
 }
 
@@ -273,7 +317,7 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
                                 load_elements(e, r, lower, j, right));
         }
         x = combine_by_call(e, r, mat_pick(e, x, y, 0, 2, e->W), mat_pick(e, x, y, 1, 2, e->W));
-        mat_store_run(e, x, mat_at(e, line, done, r->bytes), n, r->bytes);
+        store_run(e, r, x, mat_at(e, line, done, r->bytes), n);
         loop_end(e, &k);
     }
     loop_end(e, &l);
@@ -364,7 +408,8 @@ static void reduce_matrix(Emit *e, const SpvInst *i)
     const SpvType *t = spv_type(e->module, i->type), *from = mat_source_type(e, i);
     uint32_t mode = spv_operand(i, 1);
     IrComp c = mat_comp(t);
-    MatReduction r = { i, comp_type(e->cx, c), comp_bytes(c) };
+    IrComp held = held_is_small(c) ? COMP_F32 : c;
+    MatReduction r = { i, c, held, comp_type(e->cx, c), comp_bytes(c) };
     if (!from || from->element != t->element || !sizes_fit(mode, from, t)) {
         emit_error(e, i, "SPV_NV_cooperative_matrix2",
                    "the result's type does not fit the reduction");

@@ -20,7 +20,7 @@ static void decode_numbers(Emit *e, const MatTransfer *x, const MatTensorPlace *
     for (uint32_t k = 0; k < n; k++)
         results[k] = LLVMGetPoison(emit_lanes_type(e, x->type));
     LanesCall c = {
-        x->inst, n > 1 ? x->decode_vector : x->decode, args, 1 + 2 * x->d, mask, results, n
+        x->inst, n > 1 ? x->decode_vector : x->decode, args, 1 + 2 * x->d, mask, results, n, false
     };
     lanes_call(e, &c);
 }

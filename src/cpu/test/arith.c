@@ -376,3 +376,119 @@ TEST(wide_integers_and_saturation)
     }
     small_close(&j);
 }
+
+/* ---- 8-bit floats ---------------------------------------------------------------------------- */
+
+static double small_to_double(IrComp c, uint8_t code)
+{
+    return c == COMP_E4M3 ? e4m3_to_double(code) : e5m2_to_double(code);
+}
+
+static uint8_t small_from_double(IrComp c, double x, bool saturate)
+{
+    double largest = c == COMP_E4M3 ? 448 : 57344;
+    if (saturate && fabs(x) > largest)
+        x = copysign(largest, x);
+    return c == COMP_E4M3 ? e4m3_from_double(x) : e5m2_from_double(x);
+}
+
+static bool same_float(float got, double want)
+{
+    return isnan(want) ? isnan(got) != 0
+                       : (double)got == want && signbit(got) == signbit((float)want);
+}
+
+static void check_widened(SmallJit *j, const char *name, IrComp c)
+{
+    SmallFn *f = small_lookup(j, name);
+    REQUIRE(f);
+    for (uint32_t code = 0; code < 256; code += LANES) {
+        uint8_t in[LANES];
+        float out[LANES];
+        for (uint32_t l = 0; l < LANES; l++)
+            in[l] = (uint8_t)(code + l);
+        f(out, in, in);
+        for (uint32_t l = 0; l < LANES; l++)
+            if (!same_float(out[l], small_to_double(c, in[l])))
+                test_fail(__FILE__, __LINE__, "%s: %x is %a", name, in[l], (double)out[l]);
+    }
+}
+
+/* At or between two neighbours of the format, between the last and what overflows, or anything. */
+static float beside_small(Rng *r, IrComp c)
+{
+    uint8_t code = (uint8_t)rng_u64(r);
+    double x = small_to_double(c, code), y = small_to_double(c, (uint8_t)(code + 1));
+    double edge = c == COMP_E4M3 ? 464 : 61440, middle = rng_u64(r) % 4 ? (x + y) / 2 : edge;
+    double at[] = { x, y, middle, middle * (1 + 0x1p-20), middle * (1 - 0x1p-20) };
+    return rng_u64(r) % 4 ? (float)at[rng_u64(r) % COUNT_OF(at)] : random_float(r);
+}
+
+static void check_narrowed(SmallJit *j, const char *narrow, const char *round, IrComp c,
+                           bool saturate)
+{
+    SmallFn *f = small_lookup(j, narrow), *g = small_lookup(j, round);
+    REQUIRE(f && g);
+    Rng r = { 5 };
+    for (int k = 0; k < 4 * ROUNDS; k++) {
+        float in[LANES], out[LANES];
+        uint8_t codes[LANES];
+        for (uint32_t l = 0; l < LANES; l++)
+            in[l] = beside_small(&r, c);
+        f(codes, in, in);
+        g(out, in, in);
+        for (uint32_t l = 0; l < LANES; l++) {
+            uint8_t want = small_from_double(c, (double)in[l], saturate);
+            double value = small_to_double(c, want), got = small_to_double(c, codes[l]);
+            if (isnan(value) ? !isnan(got) : codes[l] != want)
+                test_fail(__FILE__, __LINE__, "%s: %a is %x, not %x", narrow, (double)in[l],
+                          codes[l], want);
+            if (!same_float(out[l], value))
+                test_fail(__FILE__, __LINE__, "%s: %a is %a, not %a", round, (double)in[l],
+                          (double)out[l], value);
+        }
+    }
+}
+
+TEST(small_floats)
+{
+    static const IrComp comps[] = { COMP_E4M3, COMP_E5M2 };
+    SmallJit j;
+    char name[2][32];
+    small_open(&j);
+    LLVMTypeRef bytes = vector(LLVMInt8TypeInContext(j.cx)),
+                floats = vector(LLVMFloatTypeInContext(j.cx));
+    for (uint32_t k = 0; k < COUNT_OF(comps); k++) {
+        IrComp c = comps[k];
+        snprintf(name[0], sizeof name[0], "widen %s", comp_name(c));
+        snprintf(name[1], sizeof name[1], "by half %s", comp_name(c));
+        small_begin(&j, name[0]);
+        small_end(&j, arith_convert(j.b, small_load(&j, 1, bytes), c, COMP_F32, ROUND_NEAREST,
+                                    false));
+        small_begin(&j, name[1]);
+        small_end(&j, arith_widen_by_half(j.b, small_load(&j, 1, bytes), c));
+        for (int saturate = 0; saturate < 2; saturate++) {
+            snprintf(name[0], sizeof name[0], "narrow %s %d", comp_name(c), saturate);
+            snprintf(name[1], sizeof name[1], "round %s %d", comp_name(c), saturate);
+            small_begin(&j, name[0]);
+            small_end(&j, arith_convert(j.b, small_load(&j, 1, floats), COMP_F32, c, ROUND_NEAREST,
+                                        saturate));
+            small_begin(&j, name[1]);
+            small_end(&j, arith_round_small(j.b, small_load(&j, 1, floats), c, saturate));
+        }
+    }
+    REQUIRE(small_compile(&j, NULL));
+    for (uint32_t k = 0; k < COUNT_OF(comps); k++) {
+        IrComp c = comps[k];
+        snprintf(name[0], sizeof name[0], "widen %s", comp_name(c));
+        snprintf(name[1], sizeof name[1], "by half %s", comp_name(c));
+        check_widened(&j, name[0], c);
+        check_widened(&j, name[1], c);
+        for (int saturate = 0; saturate < 2; saturate++) {
+            snprintf(name[0], sizeof name[0], "narrow %s %d", comp_name(c), saturate);
+            snprintf(name[1], sizeof name[1], "round %s %d", comp_name(c), saturate);
+            check_narrowed(&j, name[0], name[1], c, saturate);
+        }
+    }
+    small_close(&j);
+}
