@@ -118,12 +118,18 @@ static void transpose_squares(Emit *e, LLVMBuilderRef b, const Squares *s, const
     }
 }
 
+/* Of what is copied to (0) or from (1). */
+static LV stride_of(Emit *e, const MatCopy *f, LV fn, unsigned which)
+{
+    return f->stride[which] ? ir_int(e->i64, f->stride[which]) : LLVMGetParam(fn, 2 * which + 1);
+}
+
 /* All of a tile, transposed. What lies far apart is read or written line by line, since it may
  * leave no room for other lines in the nearest cache. */
 static void transpose_tile(Emit *e, LLVMBuilderRef b, const MatCopy *f, LV fn)
 {
-    LV to = LLVMGetParam(fn, 0), to_stride = LLVMGetParam(fn, 1);
-    LV from = LLVMGetParam(fn, 2), from_stride = LLVMGetParam(fn, 3);
+    LV to = LLVMGetParam(fn, 0), to_stride = stride_of(e, f, fn, 0);
+    LV from = LLVMGetParam(fn, 2), from_stride = stride_of(e, f, fn, 1);
     LV size = ir_int(e->i64, f->bytes);
     uint32_t lines = f->from_col ? f->cols : f->rows, run = f->from_col ? f->rows : f->cols;
     Squares s = choose_squares(e, f);
@@ -149,7 +155,7 @@ static void copy_tile(Emit *e, LLVMBuilderRef b, const MatCopy *f, LV fn)
     LV at[2];
     for (unsigned k = 0; k < 2; k++)
         at[k] = ir_at_inbounds(b, LLVMGetParam(fn, 2 * k),
-                               LLVMBuildMul(b, l.i, LLVMGetParam(fn, 2 * k + 1), ""));
+                               LLVMBuildMul(b, l.i, stride_of(e, f, fn, k), ""));
     LLVMBuildMemCpy(b, at[0], f->bytes, at[1], f->bytes, ir_int(e->i64, (uint64_t)run * f->bytes));
     count_end(e, b, fn, &l, lines);
 }
@@ -175,12 +181,18 @@ static LV copy_function(Emit *e, MatCopy key)
     for (uint32_t i = 0; i < m->copies.len; i++) {
         MatCopy *f = &m->copies.data[i];
         if (f->rows == key.rows && f->cols == key.cols && f->bytes == key.bytes &&
-            f->from_col == key.from_col && f->to_col == key.to_col && f->from_far == key.from_far)
+            f->from_col == key.from_col && f->to_col == key.to_col && f->from_far == key.from_far &&
+            !memcmp(f->stride, key.stride, sizeof key.stride))
             return f->fn;
     }
     key.fn = make_copy(e, &key);
     vec_push(e->arena, &m->copies, key);
     return key.fn;
+}
+
+static uint64_t known_stride(const MatTile *x)
+{
+    return LLVMIsAConstantInt(x->stride) ? LLVMConstIntGetZExtValue(x->stride) : 0;
 }
 
 void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
@@ -192,8 +204,15 @@ void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
                     orders[from->near ? to->col : from->col],
                     orders[from->near ? from->col : to->col]);
     bool from_far = from->col != to->col && to->near && !from->near;
-    LV fn =
-        copy_function(e, (MatCopy){ t->rows, t->cols, bytes, from->col, to->col, from_far, NULL });
+    MatCopy copy = { t->rows,
+                     t->cols,
+                     bytes,
+                     from->col,
+                     to->col,
+                     from_far,
+                     { known_stride(to), known_stride(from) },
+                     NULL };
+    LV fn = copy_function(e, copy);
     LV args[] = { to->ptr, to->stride, from->ptr, from->stride };
     MatLeader l = mat_leader_begin(e, t);
     LLVMBuildCall2(e->b, copy_type(e), fn, args, 4, "");

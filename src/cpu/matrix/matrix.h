@@ -80,6 +80,7 @@ typedef struct MatCopy {
     uint32_t rows, cols, bytes;
     bool from_col, to_col;
     bool from_far; /* lines of what is copied from are far apart, rather than those copied to */
+    uint64_t stride[2]; /* bytes, of what is copied to and from; 0: passed */
     LV fn;
 } MatCopy;
 
