@@ -303,6 +303,9 @@ static bool measure(HeddleDevice *device, HeddleLog *log, const Row *row, int ro
     Run slow, fast;
     bool ok = open_run(device, log, row, &row->side[0], &slow);
     ok &= open_run(device, log, row, &row->side[1], &fast);
+    /* until code for the workgroups that it runs with takes the first one's place */
+    for (int k = 0; ok && row->side[0].open && k < 100; k++)
+        run(&slow);
     if (ok) {
         BenchCase twin = { .name = "twin", .run = run, .user = &fast, .work = row->work };
         BenchCase ours = { .name = row->name, .run = run, .user = &slow, .work = row->work };

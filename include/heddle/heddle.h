@@ -521,8 +521,10 @@ typedef enum HeddleEmit {
  * them. */
 typedef enum HeddleTier {
     /* A large kernel is compiled fast at first. Once it has run for as long as that took, it is
-     * compiled again in the background, and later dispatches run the better code. Other kernels are
-     * compiled as by FULL. HEDDLE_TIER=fast or full in the environment takes AUTO's place. */
+     * compiled again in the background, and later dispatches run the better code. So it is with a
+     * kernel whose workgroup's size is left to its dispatches, for a few of the sizes that it runs
+     * with. Other kernels are compiled as by FULL. HEDDLE_TIER=fast or full in the environment
+     * takes AUTO's place. */
     HEDDLE_TIER_AUTO,
     HEDDLE_TIER_FAST,               /* compiled fast, and never again */
     HEDDLE_TIER_FULL,

@@ -234,7 +234,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         return HEDDLE_ERROR_MEMORY;
     }
     k->is_object = options.emit == CPU_EMIT_OBJECT;
-    if (code->fast && options.tier == CPU_TIER_AUTO && c->tiers)
+    if (cpu_tiered_helps(code) && options.tier == CPU_TIER_AUTO && c->tiers)
         k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, code);
     *out = &k->base;
     return HEDDLE_OK;
@@ -253,7 +253,7 @@ static void release_compiled(DeviceKernel *k)
 static size_t save_compiled(const DeviceKernel *k, void *out)
 {
     const CpuCompiled *c = (const CpuCompiled *)k;
-    const CpuKernel *better = cpu_tiered_code(c->tiered), *code = better ? better : c->code;
+    const CpuKernel *better = cpu_tiered_code(c->tiered, NULL), *code = better ? better : c->code;
     return c->is_object && !code->fast ? cpu_kernel_save(code, out) : 0;
 }
 
@@ -277,11 +277,11 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
 {
     const Cpu *c = cpu_of(x->kernel);
     const CpuCompiled *k = (const CpuCompiled *)x->kernel;
-    const CpuKernel *better = cpu_tiered_code(k->tiered), *code = better ? better : k->code;
+    const CpuKernel *better = cpu_tiered_code(k->tiered, x->local_size);
     (void)base;
     if (!cpu_target_runs(&c->target, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
-    CpuDispatch d = { .kernel = code,
+    CpuDispatch d = { .kernel = k->code,
                       .slots = x->slots,
                       .counts = x->counts,
                       .push = x->push,
@@ -296,7 +296,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .samples = better ? NULL : k->counts.samples,
                       .watchdog_ns = x->watchdog_ns };
     if (k->arguments)
-        d.push = device_arguments(x, k->arguments, code->shared_bytes, scratch, &d.local_bytes);
+        d.push = device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
     memcpy(d.enqueued_size, x->local_size, sizeof d.enqueued_size);
     memcpy(d.global_size, x->global_size, sizeof d.global_size);
@@ -310,12 +310,14 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
         memcpy(d.groups, part.groups, sizeof d.groups);
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, part.local_size, sizeof d.local_size);
+        bool whole = !memcmp(part.local_size, x->local_size, sizeof part.local_size);
+        d.kernel = better && whole ? better : k->code;
         good = cpu_dispatch(c->workers, &d, sink);
     }
     if (!x->untimed)
         x->end_ns = clock_ns();
     if (k->tiered && !better)
-        cpu_tiered_ran(k->tiered, clock_ns() - start);
+        cpu_tiered_ran(k->tiered, x->local_size, clock_ns() - start);
     x->fault = d.fault;
     return good ? HEDDLE_OK : HEDDLE_ERROR_RUN;
 }

@@ -3,8 +3,10 @@
  * Compiling in the background (contract in tier.h).
  *
  * A kernel that has run for as long as its first tier took to compile is likely to run for longer,
- * so it is queued then. Whoever frees a kernel does not wait: a compilation that is under way gets
- * the kernel's inputs as its own, and is told that its result is not wanted.
+ * so it is queued then. One that leaves the workgroup's size open (OpenCL's) is compiled for the
+ * size that it ran with, and again for others that it runs with for as long. Whoever frees a kernel
+ * does not wait: a compilation that is under way gets the kernel's inputs as its own, and is told
+ * that its result is not wanted.
  *
  * The C library runs LLVM's destructors when the process ends, whether somebody compiles or not, so
  * the threads of all devices are ended before that.
@@ -19,6 +21,8 @@
 
 typedef enum Stage { FIRST, QUEUED, COMPILING, LEFT, DONE } Stage;
 
+enum { MOST_CODES = 4 }; /* sizes of workgroups */
+
 struct CpuTiered {
     CpuTiers *tiers;
     Arena arena; /* of what it is compiled from, until that is done */
@@ -27,11 +31,11 @@ struct CpuTiered {
     CpuOptions options;
     const CpuKernel *first;
     uint64_t patience_ns;
-    atomic_uint_fast64_t ns; /* that it has run */
+    atomic_uint_fast64_t ns; /* that it has run, since it was compiled last */
     Stage stage;             /* under tiers->lock; LEFT: the kernel is gone, this is the thread's */
     CpuTiered *next;         /* in the queue */
     atomic_bool unwanted;
-    _Atomic(CpuKernel *) full;
+    _Atomic(CpuKernel *) full[MOST_CODES]; /* up to the first NULL */
 };
 
 struct CpuTiers {
@@ -51,7 +55,8 @@ static CpuTiers *all;
 
 static void free_tiered(CpuTiered *k)
 {
-    cpu_kernel_free(atomic_load(&k->full));
+    for (uint32_t n = 0; n < MOST_CODES; n++)
+        cpu_kernel_free(atomic_load(&k->full[n]));
     arena_free(&k->arena);
     free(k);
 }
@@ -67,20 +72,27 @@ static bool fits(const CpuKernel *full, const CpuKernel *first)
            !memcmp(full->slots, first->slots, first->n_slots * sizeof *first->slots);
 }
 
+static bool is_open(const CpuKernel *k) { return !k->local_size[0]; }
+
 /* Under the lock. The kernel keeps its first tier if this is none that fits. */
 static void hand_over(CpuTiered *k, CpuKernel *full)
 {
     bool good = k->stage == COMPILING && fits(full, k->first);
+    uint32_t n = 0;
+    while (atomic_load(&k->full[n]))
+        n++;
     if (good)
-        atomic_store(&k->full, full);
+        atomic_store(&k->full[n], full);
     else
         cpu_kernel_free(full);
     if (k->stage == LEFT) {
         free_tiered(k);
         return;
     }
-    k->stage = DONE;
-    arena_free(&k->arena);
+    atomic_store(&k->ns, 0);
+    k->stage = good && n + 1 < MOST_CODES && is_open(k->first) ? FIRST : DONE;
+    if (k->stage == DONE)
+        arena_free(&k->arena);
 }
 
 /* Dispatches, which the program waits for, come first; on Linux, id 0 is the thread. With all cores
@@ -223,6 +235,7 @@ CpuTiered *cpu_tiered_new(CpuTiers *t, const SpvModule *source, const PassOption
     k->options = *options;
     k->options.tier = CPU_TIER_FULL;
     k->options.unwanted = &k->unwanted;
+    k->options.subgroup_size = first->subgroup_size;
     k->first = first;
     k->patience_ns = (uint64_t)(first->seconds_llvm * 1e9);
     if (!copy_inputs(k, source)) {
@@ -255,20 +268,41 @@ void cpu_tiered_free(CpuTiered *k)
     let_go(t);
 }
 
-const CpuKernel *cpu_tiered_code(const CpuTiered *k) { return k ? atomic_load(&k->full) : NULL; }
+bool cpu_tiered_helps(const CpuKernel *code) { return code->fast || is_open(code); }
 
-void cpu_tiered_ran(CpuTiered *k, uint64_t ns)
+const CpuKernel *cpu_tiered_code(const CpuTiered *k, const uint32_t local_size[3])
 {
-    if (!k || atomic_load(&k->full) || atomic_fetch_add(&k->ns, ns) + ns < k->patience_ns)
+    for (uint32_t n = 0; k && n < MOST_CODES; n++) {
+        const CpuKernel *full = atomic_load(&k->full[n]);
+        bool any = full && (is_open(full) || !is_open(k->first));
+        if (!full || any ||
+            (local_size && !memcmp(full->local_size, local_size, 3 * sizeof *local_size)))
+            return full;
+    }
+    return NULL;
+}
+
+/* Under the lock. The last code of a kernel that began fast is for all other sizes. */
+static void choose_size(CpuTiered *k, const uint32_t local_size[3])
+{
+    bool last = atomic_load(&k->full[MOST_CODES - 2]);
+    for (uint32_t axis = 0; axis < 3 && is_open(k->first); axis++)
+        k->options.local_size[axis] = last && k->first->fast ? 0 : local_size[axis];
+}
+
+void cpu_tiered_ran(CpuTiered *k, const uint32_t local_size[3], uint64_t ns)
+{
+    if (!k || cpu_tiered_code(k, local_size) || atomic_fetch_add(&k->ns, ns) + ns < k->patience_ns)
         return;
     CpuTiers *t = k->tiers;
     pthread_mutex_lock(&t->lock);
-    if (k->stage == FIRST && start(t)) {
+    if (k->stage == FIRST && !cpu_tiered_code(k, local_size) && start(t)) {
         CpuTiered **at = &t->queue;
         while (*at)
             at = &(*at)->next;
         k->next = NULL;
         *at = k;
+        choose_size(k, local_size);
         k->stage = QUEUED;
         pthread_cond_signal(&t->changed);
     }

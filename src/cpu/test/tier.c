@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tiers: which kernels begin with the first one, that the second one computes the same and takes
- * its place, and that kernels and devices go while it is compiled.
+ * its place, for each size of workgroups of its own where they are left open, and that kernels and
+ * devices go while it is compiled.
  */
 #include "run.h"
 
@@ -13,6 +14,7 @@
 enum { N = 256, LARGE = 2500, SECOND_NS = 1000000000 };
 
 static CpuTarget target;
+static const uint32_t any[3] = { 0 };
 
 /* So many loops and branches, each with accesses of the lanes' own. */
 static SpvModule *kernel_of(Arena *arena, uint32_t steps)
@@ -86,11 +88,11 @@ TEST(large_kernels_begin_fast)
 }
 
 /* The better code, after a wait for it; NULL: it does not come. */
-static const CpuKernel *wait_for(CpuTiered *t)
+static const CpuKernel *wait_for(CpuTiered *t, const uint32_t local_size[3])
 {
     const CpuKernel *better = NULL;
     for (uint32_t ms = 0; !better && ms < 120000; ms++) {
-        better = cpu_tiered_code(t);
+        better = cpu_tiered_code(t, local_size);
         usleep(1000);
     }
     return better;
@@ -133,10 +135,10 @@ TEST(second_tier_takes_over)
     CpuTiered *t = cpu_tiered_new(tiers, m, &passes, &options, first);
     arena_free(&arena); /* the module is its own */
     run_kernel(d, first, before);
-    cpu_tiered_ran(t, 0);
-    CHECK(cpu_tiered_code(t) == NULL); /* not before it has run for long enough */
-    cpu_tiered_ran(t, (uint64_t)60 * SECOND_NS);
-    const CpuKernel *better = wait_for(t);
+    cpu_tiered_ran(t, any, 0);
+    CHECK(cpu_tiered_code(t, NULL) == NULL); /* not before it has run for long enough */
+    cpu_tiered_ran(t, any, (uint64_t)60 * SECOND_NS);
+    const CpuKernel *better = wait_for(t, any);
     CHECK(better != NULL);
     CHECK(gives_way() > 0 || getpriority(PRIO_PROCESS, 0) >= 19);
     if (better) {
@@ -148,6 +150,47 @@ TEST(second_tier_takes_over)
     cpu_kernel_free(first);
     cpu_tiers_free(tiers);
     cpu_device_free(d);
+}
+
+static const char open_kernel[] =
+    "OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n"
+    "OpEntryPoint Kernel %f \"f\"\n"
+    "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n"
+    "%f = OpFunction %void None %fn\n%entry = OpLabel\nOpReturn\nOpFunctionEnd\n";
+
+TEST(code_for_each_size)
+{
+    if (!ready())
+        return;
+    static const uint32_t sizes[][3] = { { 64, 1, 1 }, { 8, 8, 1 }, { 3, 1, 1 }, { 5, 1, 1 },
+                                         { 9, 1, 1 } };
+    enum { KEPT = 4 };
+    Arena arena = { 0 };
+    DiagSink sink = { 0 };
+    SpvModule *m = spv_assemble(&arena, open_kernel, strlen(open_kernel), "open", &sink);
+    PassOptions passes = { .optimise = true };
+    CpuOptions options = options_of(CPU_TIER_AUTO);
+    for (int fast = 0; m && fast < 2; fast++) {
+        CpuTiers *tiers = cpu_tiers_new(&target);
+        CpuKernel *first = compile(m, fast ? CPU_TIER_FAST : CPU_TIER_FULL);
+        CHECK(first && cpu_tiered_helps(first));
+        CpuTiered *t = cpu_tiered_new(tiers, m, &passes, &options, first);
+        for (uint32_t s = 0; s < COUNT_OF(sizes); s++) {
+            bool gets = s < KEPT || fast;
+            CHECK(s == KEPT || cpu_tiered_code(t, sizes[s]) == NULL);
+            cpu_tiered_ran(t, sizes[s], (uint64_t)60 * SECOND_NS);
+            const CpuKernel *k = gets ? wait_for(t, sizes[s]) : cpu_tiered_code(t, sizes[s]);
+            CHECK((k != NULL) == gets);
+            bool for_all = fast && s >= KEPT - 1;
+            CHECK(!k || k->local_size[0] == (for_all ? 0 : sizes[s][0]));
+        }
+        CHECK((cpu_tiered_code(t, NULL) != NULL) == fast);
+        cpu_tiered_free(t);
+        cpu_kernel_free(first);
+        cpu_tiers_free(tiers);
+    }
+    CHECK(m != NULL);
+    arena_free(&arena);
 }
 
 TEST(kernels_and_devices_go_while_they_are_compiled)
@@ -164,7 +207,7 @@ TEST(kernels_and_devices_go_while_they_are_compiled)
         CpuTiered *t[4];
         for (unsigned k = 0; k < COUNT_OF(t); k++) {
             t[k] = cpu_tiered_new(tiers, m, &passes, &options, first);
-            cpu_tiered_ran(t[k], (uint64_t)60 * SECOND_NS);
+            cpu_tiered_ran(t[k], any, (uint64_t)60 * SECOND_NS);
         }
         usleep(wait_us);
         cpu_tiered_free(t[0]); /* most often the one under way */
