@@ -323,28 +323,61 @@ static void combine_squares(Emit *e, const MatReduction *r, const MatLines *from
     loop_end(e, &l);
 }
 
-/* Makes all lines equal to `row`, or fills line k with row[k]. */
-static void spread_line(Emit *e, const MatReduction *r, LV row, bool same_lines, const MatLines *to)
+static void copy_bytes(Emit *e, const MatReduction *r, LV to, LV from, uint64_t bytes)
+{
+    LLVMBuildMemCpy(e->b, to, r->bytes, from, r->bytes, ir_int(e->i64, bytes));
+}
+
+enum { STORE_BYTES = 64, BEHIND_LINE = 2 * STORE_BYTES };
+
+/* Copies a long line to so many and the beginning of the next, by stores that do not cross cache
+ * lines: of the line twice over, from where the first cache line begins in each. It has room for
+ * BEHIND_LINE more bytes. */
+static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+{
+    uint64_t bytes = (uint64_t)to->length * r->bytes;
+    copy_bytes(e, r, ir_at(e->b, row, ir_int(e->i64, bytes)), row, BEHIND_LINE);
+    EmitLoop l = loop_begin(e, ir_int(e->i64, to->n));
+    LV line = mat_at(e, to->p, l.index, bytes);
+    LV from = LLVMBuildNeg(e->b, LLVMBuildPtrToInt(e->b, line, e->i64, ""), "");
+    from = LLVMBuildAnd(e->b, from, ir_int(e->i64, STORE_BYTES - 1), "");
+    for (uint64_t k = 0; k < bytes; k += STORE_BYTES) {
+        LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k), "");
+        LV x = ir_load(e->b, LLVMVectorType(e->i8, STORE_BYTES), ir_at(e->b, row, at), r->bytes);
+        ir_store(e->b, x, ir_at(e->b, line, at), STORE_BYTES);
+    }
+    loop_end(e, &l);
+}
+
+/* Makes all lines equal to `row`. */
+static void repeat_line(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+{
+    uint64_t bytes = (uint64_t)to->length * r->bytes;
+    uint32_t n = to->n;
+    bool aligned = bytes >= BEHIND_LINE && bytes % STORE_BYTES && n > 1;
+    EmitLoop l = loop_begin(e, ir_int(e->i64, aligned ? 2 : n));
+    copy_bytes(e, r, mat_at(e, to->p, l.index, (aligned ? n - 1 : 1) * bytes), row, bytes);
+    loop_end(e, &l);
+    if (aligned)
+        repeat_aligned(e, r, row, &(MatLines){ to->p, n - 1, to->length });
+}
+
+/* Fills line k with row[k]. */
+static void fill_lines(Emit *e, const MatReduction *r, LV row, const MatLines *to)
 {
     uint32_t length = to->length;
     EmitLoop l = loop_begin(e, ir_int(e->i64, to->n));
-    LV line = mat_at(e, to->p, l.index, (uint64_t)length * r->bytes), x = NULL;
-    if (same_lines) {
-        LLVMBuildMemCpy(e->b, line, r->bytes, row, r->bytes,
-                        ir_int(e->i64, (uint64_t)length * r->bytes));
-    } else {
-        x = ir_load(e->b, r->type, mat_at(e, row, l.index, r->bytes), r->bytes);
-        x = emit_lanes(e, x);
-        if (length >= e->W) {
-            EmitLoop k = loop_begin(e, ir_int(e->i64, length / e->W));
-            mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
-            loop_end(e, &k);
-        }
-        uint32_t rest = length < e->W ? length : length % e->W ? e->W : 0;
-        if (rest)
-            mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length - rest), r->bytes), rest,
-                          r->bytes);
+    LV line = mat_at(e, to->p, l.index, (uint64_t)length * r->bytes);
+    LV x = emit_lanes(e, ir_load(e->b, r->type, mat_at(e, row, l.index, r->bytes), r->bytes));
+    if (length >= e->W) {
+        EmitLoop k = loop_begin(e, ir_int(e->i64, length / e->W));
+        mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
+        loop_end(e, &k);
     }
+    uint32_t rest = length < e->W ? length : length % e->W ? e->W : 0;
+    if (rest)
+        mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length - rest), r->bytes), rest,
+                      r->bytes);
     loop_end(e, &l);
 }
 
@@ -387,7 +420,7 @@ static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, b
     uint32_t mode = spv_operand(r->inst, 1);
     bool rows = mode == SpvCooperativeMatrixReduceRowMask;
     bool columns = mode == SpvCooperativeMatrixReduceColumnMask;
-    LV row = room_for(e, r, rows ? t->rows : columns ? t->cols : 1);
+    LV row = room_for(e, r, (rows ? t->rows : columns ? t->cols : 1) + BEHIND_LINE / r->bytes);
     if (!rows && !columns)
         combine_all(e, r, from, row);
     else if (rows != col)
@@ -396,7 +429,7 @@ static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, b
         combine_across(e, r, from, row);
     if (rows || columns) {
         MatLines lines = lines_of(t, to);
-        spread_line(e, r, row, rows == to->col, &lines);
+        (rows == to->col ? repeat_line : fill_lines)(e, r, row, &lines);
         return;
     }
     LV one = ir_load(e->b, r->type, row, r->bytes);
