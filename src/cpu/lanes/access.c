@@ -124,59 +124,6 @@ static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
     lane_loop_end(e, &l);
 }
 
-/* Elements that the machine cannot load or store under a mask LLVM accesses one by one. Most often
- * all of them are active, as in tiles that are not at an edge, which takes one access. */
-static bool needs_test(Emit *e, uint32_t bits)
-{
-    const CpuTarget *machine = lanes_of(e)->machine;
-    return !(machine->sets & CPU_AVX512) && (bits < 32 || machine->vector_bits < 256);
-}
-
-typedef struct AllOrSome {
-    LLVMBasicBlockRef all, some, done;
-} AllOrSome;
-
-/* Branches on whether the mask is all ones, and continues where it is. */
-static AllOrSome all_or_some(Emit *e, LV mask)
-{
-    AllOrSome w = { emit_new_block(e, "access.all"), emit_new_block(e, "access.some"),
-                    emit_new_block(e, "access.done") };
-    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
-    LV is = LLVMBuildBitCast(e->b, mask, bits, "");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, is, LLVMConstAllOnes(bits), ""), w.all,
-                    w.some);
-    LLVMPositionBuilderAtEnd(e->b, w.all);
-    return w;
-}
-
-/* Ends a way, and continues at the other or behind both. */
-static void go_on(Emit *e, const AllOrSome *w, LLVMBasicBlockRef at)
-{
-    LLVMBuildBr(e->b, w->done);
-    LLVMPositionBuilderAtEnd(e->b, at);
-}
-
-static LV load_all_or_some(Emit *e, LT type, const LV args[3], unsigned align)
-{
-    AllOrSome w = all_or_some(e, args[1]);
-    LV v[2] = { ir_load(e->b, type, args[0], align) };
-    go_on(e, &w, w.some);
-    v[1] = ir_masked(e->b, "llvm.masked.load", args, 0, align);
-    go_on(e, &w, w.done);
-    LV phi = LLVMBuildPhi(e->b, type, "");
-    LLVMAddIncoming(phi, v, &w.all, 2);
-    return phi;
-}
-
-static void store_all_or_some(Emit *e, const LV args[3], unsigned align)
-{
-    AllOrSome w = all_or_some(e, args[2]);
-    ir_store(e->b, args[0], args[1], align);
-    go_on(e, &w, w.some);
-    ir_masked(e->b, "llvm.masked.store", args, 1, align);
-    go_on(e, &w, w.done);
-}
-
 LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
@@ -188,8 +135,8 @@ LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
         return gather_halves(e, type, address, mask);
     if (lanes && (bits == 8 || bits == 16))
         return gather_narrow(e, type, address, bits, mask);
-    if (!lanes && !LLVMIsConstant(mask) && needs_test(e, bits))
-        return load_all_or_some(e, type, args, align);
+    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits))
+        return masked_load_run(e, type, args, align);
     return ir_masked(e->b, lanes ? "llvm.masked.gather" : "llvm.masked.load", args, 0, align);
 }
 
@@ -202,8 +149,8 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
         scatter_by_lanes(e, v, address, align, mask);
         return;
     }
-    if (!lanes && !LLVMIsConstant(mask) && needs_test(e, bits)) {
-        store_all_or_some(e, args, align);
+    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits)) {
+        masked_store_run(e, args, align);
         return;
     }
     ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);

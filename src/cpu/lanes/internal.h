@@ -67,6 +67,10 @@ LV variables_dropped(Emit *e); /* 64 bytes that are written and never read */
 /* index.c: EmitTarget.add_lanes */
 void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride);
 
+/* masked.c: where lanes_has_masks says no. args: those of llvm.masked.load and store */
+LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align);
+void masked_store_run(Emit *e, const LV args[3], unsigned align);
+
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
 /* n vectors of equal length one behind the other; n is a power of two, and v is overwritten. */
 /* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */

@@ -62,13 +62,13 @@ enum { PART_BYTES = 16, VECTOR_BYTES = 64, MOST_SIDE = 16 };
 
 static Squares choose_squares(Emit *e, const MatCopy *f)
 {
-    uint32_t part = f->from_far && f->bytes >= 4 ? VECTOR_BYTES : PART_BYTES;
+    uint32_t room = MIN(lanes_of(e)->machine->vector_bits / 8, (uint32_t)VECTOR_BYTES);
+    uint32_t part = f->from_far && f->bytes >= 4 ? room : PART_BYTES;
     Squares s = { part / f->bytes, 1, f->bytes };
     while (f->rows % s.side || f->cols % s.side)
         s.side /= 2;
-    uint32_t lines = f->from_col ? f->cols : f->rows, room = lanes_of(e)->machine->vector_bits / 8;
-    while (s.side * s.n * 2 * s.bytes <= MIN(room, (uint32_t)VECTOR_BYTES) &&
-           lines % (s.side * s.n * 2) == 0)
+    uint32_t lines = f->from_col ? f->cols : f->rows;
+    while (s.side * s.n * 2 * s.bytes <= room && lines % (s.side * s.n * 2) == 0)
         s.n *= 2;
     return s;
 }

@@ -323,12 +323,25 @@ static LV are_inside(Emit *e, const TensorCopy *c, LV start, LV n)
     return tensor_both(e, LLVMBuildAnd(e->b, low, fits, ""), c->inside);
 }
 
-/* W elements of a line from number `first` on, of a line that is not inside as a whole. */
+static TensorPart part_of(Emit *e, const TensorCopy *c, LV first, LV mask)
+{
+    LV offset = LLVMBuildMul(e->b, tensor_widen(e, first), ir_int(e->i64, c->x->bytes), "");
+    return (TensorPart){ LLVMBuildAdd(e->b, c->inner, first, ""), ir_at(e->b, c->tile, offset),
+                         mask };
+}
+
+/* W elements of a line from number `first` on, of a line without any in the tensor. */
+static void outside_part(Emit *e, const TensorCopy *c, LV first, LV mask)
+{
+    TensorPart p = part_of(e, c, first, mask);
+    tensor_run(e, p.in_tile, tensor_clamp_value(e, c->x), c->x->bytes, mask, true);
+}
+
+/* The same of a line that is not inside as a whole. */
 static void edge_part(Emit *e, const TensorCopy *c, LV first, LV mask)
 {
     const MatTransfer *x = c->x;
-    LV offset = LLVMBuildMul(e->b, tensor_widen(e, first), ir_int(e->i64, x->bytes), "");
-    TensorPart p = { LLVMBuildAdd(e->b, c->inner, first, ""), ir_at(e->b, c->tile, offset), mask };
+    TensorPart p = part_of(e, c, first, mask);
     LV inside = are_inside(e, c, p.start, ir_int(e->i32, e->W));
     EmitIf f = if_begin(e, inside);
     LV in_tensor = at_coordinate(e, c, p.start), zero = LLVMConstNull(emit_lanes_type(e, x->type));
@@ -340,7 +353,9 @@ static void edge_part(Emit *e, const TensorCopy *c, LV first, LV mask)
     if_end(e, &f);
 }
 
-static void edge_line(Emit *e, const TensorCopy *c)
+typedef void TransferPart(Emit *e, const TensorCopy *c, LV first, LV mask);
+
+static void parts_of_line(Emit *e, const TensorCopy *c, TransferPart *transfer)
 {
     enum { AT_ONCE = 4 }; /* vectors of a line, whose masks are the same for all lines */
     LV width = ir_int(e->i32, e->W), more = ir_int(e->i32, e->W - 1), ids = lanes_ids(e);
@@ -349,16 +364,36 @@ static void edge_line(Emit *e, const TensorCopy *c)
         uint32_t length = (uint32_t)LLVMConstIntGetZExtValue(c->length);
         for (uint32_t k = 0; k < length; k += e->W) {
             LV left = ir_int(e->i32, length - k);
-            edge_part(e, c, ir_int(e->i32, k),
-                      length - k >= e->W ? NULL : tensor_compare(e, LLVMIntULT, ids, left));
+            transfer(e, c, ir_int(e->i32, k),
+                     length - k >= e->W ? NULL : tensor_compare(e, LLVMIntULT, ids, left));
         }
         return;
     }
     EmitLoop l = loop_begin(e, n);
     LV first = LLVMBuildMul(e->b, l.index, width, "");
     LV left = LLVMBuildSub(e->b, c->length, first, "");
-    edge_part(e, c, first, tensor_compare(e, LLVMIntULT, ids, left));
+    transfer(e, c, first, tensor_compare(e, LLVMIntULT, ids, left));
     loop_end(e, &l);
+}
+
+/* A line that is not inside as a whole. Whether its other coordinates are is the same for all of
+ * it; where masks are dear, they do not depend on that, and are constant most often. */
+static void edge_line(Emit *e, const TensorCopy *c)
+{
+    if (!c->inside || lanes_has_masks(e, c->x->bytes * 8)) {
+        parts_of_line(e, c, edge_part);
+        return;
+    }
+    TensorCopy inside = *c;
+    inside.inside = NULL;
+    EmitIf f = if_begin(e, c->inside);
+    parts_of_line(e, &inside, edge_part);
+    if_end(e, &f);
+    if (c->x->store)
+        return;
+    f = if_begin(e, tensor_not(e, c->inside));
+    parts_of_line(e, c, outside_part);
+    if_end(e, &f);
 }
 
 static void transfer_line(Emit *e, const TensorCopy *c)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs of elements that the machine cannot load or store under a mask: LLVM accesses these one by
+ * one. Most often all of them are active, as in tiles that are not at an edge, which takes one
+ * access, or none, as beside a tensor; and what lies in one page may be loaded as a whole.
+ */
+#include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
+
+bool lanes_has_masks(Emit *e, uint32_t bits)
+{
+    const CpuTarget *machine = lanes_of(e)->machine;
+    return machine->sets & CPU_AVX512 || (bits >= 32 && machine->vector_bits >= 256);
+}
+
+typedef struct AllOrSome {
+    LLVMBasicBlockRef all, none, some, done;
+} AllOrSome;
+
+/* Branches on whether the mask is all ones, or, where `whole` (NULL: nowhere), has any; and on
+ * whether it has none. Continues in the first way. */
+static AllOrSome all_or_some(Emit *e, LV mask, LV whole)
+{
+    AllOrSome w = { emit_new_block(e, "access.all"), emit_new_block(e, "access.none"),
+                    emit_new_block(e, "access.some"), emit_new_block(e, "access.done") };
+    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
+    LV is = LLVMBuildBitCast(e->b, mask, bits, "");
+    LV all = LLVMBuildICmp(e->b, LLVMIntEQ, is, LLVMConstAllOnes(bits), "");
+    LV any = LLVMBuildICmp(e->b, LLVMIntNE, is, LLVMConstNull(bits), "");
+    if (whole)
+        all = LLVMBuildOr(e->b, all, LLVMBuildAnd(e->b, any, whole, ""), "");
+    LLVMBuildCondBr(e->b, all, w.all, w.none);
+    LLVMPositionBuilderAtEnd(e->b, w.none);
+    LLVMBuildCondBr(e->b, any, w.some, w.done);
+    LLVMPositionBuilderAtEnd(e->b, w.all);
+    return w;
+}
+
+static uint64_t bytes_of(LT scalar)
+{
+    switch (LLVMGetTypeKind(scalar)) {
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar) / 8;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 2;
+    case LLVMFloatTypeKind: return 4;
+    default: return 8;
+    }
+}
+
+/* i1: whether a vector lies in one page of memory, so that all of it may be read if any of it may:
+ * of memory that LLVM knows nothing of. NULL: it knows. */
+static LV in_one_page(Emit *e, LV address, uint64_t bytes)
+{
+    enum { PAGE = 4096 };
+    LV base = address;
+    while (LLVMIsAGetElementPtrInst(base))
+        base = LLVMGetOperand(base, 0);
+    bool known = !LLVMIsALoadInst(base) && !LLVMIsAArgument(base) && !LLVMIsAIntToPtrInst(base);
+    if (known || bytes > PAGE)
+        return NULL;
+    LV at = LLVMBuildPtrToInt(e->b, address, e->i64, "");
+    at = LLVMBuildAnd(e->b, at, ir_int(e->i64, PAGE - 1), "");
+    return LLVMBuildICmp(e->b, LLVMIntULE, at, ir_int(e->i64, PAGE - bytes), "");
+}
+
+/* Ends a way, and continues at the other or behind both. */
+static void go_on(Emit *e, const AllOrSome *w, LLVMBasicBlockRef at)
+{
+    LLVMBuildBr(e->b, w->done);
+    LLVMPositionBuilderAtEnd(e->b, at);
+}
+
+LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
+{
+    uint64_t bytes = LLVMGetVectorSize(type) * bytes_of(LLVMGetElementType(type));
+    AllOrSome w = all_or_some(e, args[1], in_one_page(e, args[0], bytes));
+    LV v[3] = { ir_load(e->b, type, args[0], align), args[2] };
+    v[0] = LLVMBuildSelect(e->b, args[1], v[0], args[2], "");
+    go_on(e, &w, w.some);
+    v[2] = ir_masked(e->b, "llvm.masked.load", args, 0, align);
+    go_on(e, &w, w.done);
+    LV phi = LLVMBuildPhi(e->b, type, "");
+    LLVMAddIncoming(phi, v, &w.all, 3);
+    return phi;
+}
+
+void masked_store_run(Emit *e, const LV args[3], unsigned align)
+{
+    AllOrSome w = all_or_some(e, args[2], NULL);
+    ir_store(e->b, args[0], args[1], align);
+    go_on(e, &w, w.some);
+    ir_masked(e->b, "llvm.masked.store", args, 1, align);
+    go_on(e, &w, w.done);
+}
