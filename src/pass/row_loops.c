@@ -7,9 +7,13 @@
  *
  * unrotate. In: a function after simplify. Out: such a loop that was left at its end, as compilers
  * arrange those of OpenCL C (`if (c) do ... while (c)`), is left by its header, by a value that
- * tells whether another iteration follows. strip_mine can then look ahead in it.
+ * tells whether another iteration follows. strip_mine can then look ahead in it. A loop that
+ * counts, and that invocations leave one by one, loses the test before it as well (`for (; c;)`):
+ * all come to it, so that whole can do the iterations that all of a subgroup run.
  */
 #include "pass/edit.h"
+
+#define NONE UINT32_MAX
 
 enum {
     CHUNK = 16, /* bytes of a row that are loaded at once, at least */
@@ -164,6 +168,9 @@ typedef struct Rotated {
     PassLoopCopy l;
     SpvBlock *head, *exit; /* the new header; where the loop leads to */
     VEC(SpvInst *) uses;   /* behind the loop, of what is computed in it */
+    /* the block with the test before the loop, the one between it and the loop, and the ends of the
+     * way around: the block that the loop leads to it from, and where it leads */
+    SpvBlock *guard, *before, *via, *behind;
 } Rotated;
 
 /* One line, which its end alone leaves. */
@@ -277,12 +284,165 @@ static void unrotate(Rotated *s)
     edit_become(s->m, term, SpvOpBranch, &s->head->id, 1);
 }
 
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+/* What all invocations may do, even those that the test keeps from it. */
+static bool is_harmless(const Rotated *s, const SpvBlock *b)
+{
+    for (const SpvInst *i = b->insts.first->next; i && i != b->insts.last; i = i->next) {
+        const SpvInst *p = i->op == SpvOpLoad ? spv_def(s->m, spv_operand(i, 0)) : NULL;
+        bool input = p && p->op == SpvOpVariable && spv_operand(p, 0) == SpvStorageClassInput;
+        if (!input && !spv_is_pure(i) && i->op != SpvOpLine && i->op != SpvOpNoLine)
+            return false;
+    }
+    return true;
+}
+
+static bool only_leads_on(const Rotated *s, uint32_t p)
+{
+    const SpvBlock *b = s->g->blocks[p].block;
+    const SpvInst *i = b->insts.first->next;
+    while (i != b->insts.last && (i->op == SpvOpLine || i->op == SpvOpNoLine))
+        i = i->next;
+    return i == b->insts.last && s->g->blocks[p].n_preds == 1 && s->g->blocks[p].n_succs == 1;
+}
+
+/* Of a block's conditional branch: where it leads if not to `to`. */
+static SpvBlock *other_way(const Rotated *s, const SpvBlock *b, const SpvBlock *to)
+{
+    const SpvInst *term = b->insts.last;
+    return edit_block(s->m, spv_operand(term, spv_operand(term, 1) == to->id ? 2 : 1));
+}
+
+/* if (c) { before; do ... while (c); } behind */
+static bool has_guard(Rotated *s)
+{
+    const Cfg *g = s->g;
+    const CfgBlock *h = &g->blocks[s->l.loop->header];
+    uint32_t latch = s->l.loop->latch, p = NONE;
+    for (uint32_t k = 0; k < h->n_preds; k++)
+        p = h->preds[k] == latch ? p : h->preds[k];
+    if (h->n_preds != 2 || p == NONE || g->blocks[p].n_preds != 1 || g->blocks[p].n_succs != 1)
+        return false;
+    const CfgBlock *guard = &g->blocks[g->blocks[p].preds[0]];
+    s->before = g->blocks[p].block;
+    s->guard = guard->block;
+    if (guard->n_succs != 2 || s->guard->insts.last->op != SpvOpBranchConditional ||
+        !is_harmless(s, s->before))
+        return false;
+    SpvBlock *out = other_way(s, s->l.latch, s->l.header);
+    uint32_t at = g->position[out->index];
+    bool passes = only_leads_on(s, at);
+    s->via = passes ? out : s->l.latch;
+    s->behind = passes ? g->blocks[g->blocks[at].succs[0]].block : out;
+    return other_way(s, s->guard, s->before) == s->behind;
+}
+
+/* A phi of the loop's header, or its head's, that is these two. */
+static const SpvInst *phi_of(const Rotated *s, const SpvBlock *b, SpvId first, SpvId last)
+{
+    const SpvInst *i = b->insts.first->next;
+    while (i && i->op == SpvOpPhi &&
+           (loop_incoming(i, s->before->id) != first || loop_incoming(i, s->l.latch->id) != last))
+        i = i->next;
+    return i && i->op == SpvOpPhi ? i : NULL;
+}
+
+/* Whether the test before the loop is the one at its end, of what the loop begins with. */
+static bool tests_the_same(const Rotated *s)
+{
+    const SpvInst *first = s->guard->insts.last, *last = s->l.latch->insts.last;
+    bool same_way =
+        (spv_operand(first, 1) == s->before->id) == (spv_operand(last, 1) == s->l.header->id);
+    const SpvInst *c0 = spv_def(s->m, spv_operand(first, 0));
+    const SpvInst *c1 = spv_def(s->m, spv_operand(last, 0));
+    if (!same_way || !c0 || !c1 || c0->op != c1->op || c0->op < SpvOpIEqual ||
+        c0->op > SpvOpSLessThanEqual || c0 == c1)
+        return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        SpvId x = spv_operand(c0, k), y = spv_operand(c1, k);
+        if (x != y && !phi_of(s, s->l.header, x, y))
+            return false;
+    }
+    return true;
+}
+
+static bool has_phis_of_numbers(const Rotated *s)
+{
+    for (const SpvInst *i = s->behind->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
+        const SpvType *t = spv_type(s->m, i->type);
+        if (!t || t->kind == SPV_POINTER || edit_has_matrix(t))
+            return false;
+    }
+    return true;
+}
+
+/* What is behind the loop is what its head has then. */
+static void lead_behind(Rotated *s)
+{
+    for (SpvInst *i = s->behind->insts.first->next; i && i->op == SpvOpPhi; i = i->next) {
+        SpvId first = loop_incoming(i, s->guard->id), last = loop_incoming(i, s->via->id);
+        const SpvInst *phi = phi_of(s, s->head, first, last);
+        SpvId now = phi ? phi->id : put_phi(s, i->type, first, last)->id;
+        for (uint32_t k = 0; k + 1 < spv_n_operands(i); k += 2)
+            if (spv_operand(i, k + 1) == s->via->id)
+                i->words[i->first_operand + k] = now;
+    }
+    edit_remove_pred(s->m, s->behind, s->guard->id);
+}
+
+static void unguard(Rotated *s)
+{
+    SpvBlock *header = s->l.header, *out = other_way(s, s->l.latch, header);
+    SpvInst *term = s->l.latch->insts.last, *merge = s->l.loop->merge_inst;
+    SpvInst *guard = s->guard->insts.last;
+    const SpvInst *c0 = spv_def(s->m, spv_operand(guard, 0));
+    const SpvInst *c1 = spv_def(s->m, spv_operand(term, 0));
+    bool on_true = spv_operand(term, 1) == header->id;
+    s->head = spv_new_block(s->g->function, header->prev);
+    s->head->index = s->g->made_later;
+    uint32_t x[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        const SpvInst *phi = phi_of(s, header, spv_operand(c0, k), spv_operand(c1, k));
+        x[k] = phi ? phi->id : spv_operand(c0, k);
+    }
+    loop_redirect_entries(&s->l, s->head);
+    move_phis(s);
+    lead_behind(s);
+    if (merge) {
+        spv_unlink(merge);
+        spv_append(s->head, merge);
+    }
+    uint32_t ways[] = { spv_new_id(s->m), on_true ? header->id : out->id,
+                        on_true ? out->id : header->id };
+    SpvInst *c = spv_make(s->m, c1->op, c1->type, ways[0], x, 2);
+    s->m->defs[c->id] = c;
+    if (merge)
+        spv_insert_before(merge, c);
+    else
+        spv_append(s->head, c);
+    edit_append(s->m, s->head, SpvOpBranchConditional, ways, 3);
+    edit_rename_pred(s->m, out, s->l.latch->id, s->head->id);
+    edit_become(s->m, term, SpvOpBranch, &s->head->id, 1);
+    if (guard->prev && guard->prev->op == SpvOpSelectionMerge)
+        spv_unlink(guard->prev);
+    edit_become(s->m, guard, SpvOpBranch, &s->before->id, 1);
+}
+
 static bool try_loop(Rotated *s, const CfgLoop *loop, const Uniformity *u)
 {
-    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, MAX_BLOCKS) || !is_left_by_end(s) ||
-        loop_row_steps(&s->l, u, false) < 2 || !find_uses(s))
+    if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, MAX_BLOCKS) || !is_left_by_end(s))
         return false;
-    unrotate(s);
+    if (loop_row_steps(&s->l, u, false) >= 2) {
+        if (!find_uses(s))
+            return false;
+        unrotate(s);
+        return true;
+    }
+    if (!u->divergent_branch[loop->latch] || !has_guard(s) || !tests_the_same(s) ||
+        !has_phis_of_numbers(s))
+        return false;
+    unguard(s);
     return true;
 }
 

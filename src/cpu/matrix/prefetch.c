@@ -109,11 +109,13 @@ void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
 }
 
 /* Loops without the hint whose lanes read a run of memory, and then one on another page, where no
- * prefetcher of the machine follows: one iteration ahead gains as much as two or four. */
+ * prefetcher of the machine follows. */
 static LV leap_of(Emit *e, const SpvInst *i)
 {
+    enum { ITERATIONS = 4 }; /* few subgroups without masks leave too little time in one */
     const PassAheadStep *step = lanes_far_step(e, i);
-    return step ? step_bytes(&(PrefetchLoad){ e, i }, step) : NULL;
+    LV bytes = step ? step_bytes(&(PrefetchLoad){ e, i }, step) : NULL;
+    return bytes ? LLVMBuildMul(e->b, bytes, ir_int(e->i64, ITERATIONS), "") : NULL;
 }
 
 static LV is_beyond_l2(Emit *e)
