@@ -80,7 +80,7 @@ static bool dispatch(HeddleKernel *k, HeddleBuffer *to, const uint32_t local[2],
 
 TEST(dispatches_choose_sizes)
 {
-    static uint32_t out[ITEMS * WORDS];
+    static _Alignas(16) uint32_t out[ITEMS * WORDS];
     HeddleLog *log = heddle_log_new(heddle_print_to_stderr, NULL);
     HeddleDevice *device = NULL;
     HeddleModule *m = NULL;
