@@ -40,12 +40,6 @@ static const Held *find(Emit *e, LV small, LV wide, IrComp c)
     return NULL;
 }
 
-LV held_wide(Emit *e, LV small, IrComp c)
-{
-    const Held *h = find(e, small, NULL, c);
-    return h ? h->wide : NULL;
-}
-
 /* Whether what it returns is one of its operands, or one without its sign. */
 static bool only_picks(LV call)
 {
@@ -81,10 +75,10 @@ static bool is_exact(Emit *e, LV x, IrComp c, uint32_t depth)
 LV held_convert(Emit *e, LV x, IrComp from, IrComp to, bool saturate)
 {
     if (held_is_small(from) && to == COMP_F32) {
-        LV wide = held_wide(e, x, from);
-        if (wide)
-            return wide;
-        wide = ops_convert(e, x, from, to, ROUND_NEAREST, false);
+        const Held *known = find(e, x, NULL, from);
+        if (known)
+            return known->wide;
+        LV wide = ops_convert(e, x, from, to, ROUND_NEAREST, false);
         held_add(e, NULL, wide, from); /* x may be used where this is not known */
         return wide;
     }

@@ -42,7 +42,6 @@ bool held_is_small(IrComp c); /* of the formats that are */
 void held_begin(Emit *e);     /* for e->fn */
 /* `small`, of format c, has the value of `wide`, which dominates what is built from now on. */
 void held_add(Emit *e, LV small, LV wide, IrComp c);
-LV held_wide(Emit *e, LV small, IrComp c); /* NULL: it is not known */
 /* ops_convert between such a format and float. NULL: of others. */
 LV held_convert(Emit *e, LV x, IrComp from, IrComp to, bool saturate);
 

@@ -259,29 +259,42 @@ static void move_phis(Rotated *s)
     }
 }
 
-static void unrotate(Rotated *s)
+/* Puts a block in front of the loop's header that becomes its header. */
+static void make_head(Rotated *s)
 {
-    SpvBlock *header = s->l.header;
-    SpvInst *term = s->l.latch->insts.last, *merge = s->l.loop->merge_inst;
-    bool on_true = spv_operand(term, 1) == header->id;
-    SpvId boolean = spv_bool_type(s->m), goes_on = spv_operand(term, 0);
-    SpvBlock *exit = edit_block(s->m, spv_operand(term, on_true ? 2 : 1));
-    s->head = spv_new_block(s->g->function, header->prev);
+    s->head = spv_new_block(s->g->function, s->l.header->prev);
     s->head->index = s->g->made_later;
     loop_redirect_entries(&s->l, s->head);
-    if (!on_true)
-        goes_on = spv_put(s->m, term, SpvOpLogicalNot, boolean, &goes_on, 1)->id;
     move_phis(s);
-    change_uses(s);
-    SpvInst *go = put_phi(s, boolean, fold_bool(&s->fold, boolean, true), goes_on);
+}
+
+/* Has the head leave the loop instead of its end, where the condition is not `on_true`. */
+static void leave_by_head(Rotated *s, SpvId condition, bool on_true, SpvBlock *exit)
+{
+    SpvInst *merge = s->l.loop->merge_inst;
+    SpvId on = s->l.header->id;
     if (merge) {
         spv_unlink(merge);
         spv_append(s->head, merge);
     }
-    edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ go->id, header->id, exit->id },
-                3);
+    uint32_t ways[] = { condition, on_true ? on : exit->id, on_true ? exit->id : on };
+    edit_append(s->m, s->head, SpvOpBranchConditional, ways, 3);
     edit_rename_pred(s->m, exit, s->l.latch->id, s->head->id);
-    edit_become(s->m, term, SpvOpBranch, &s->head->id, 1);
+    edit_become(s->m, s->l.latch->insts.last, SpvOpBranch, &s->head->id, 1);
+}
+
+static void unrotate(Rotated *s)
+{
+    SpvInst *term = s->l.latch->insts.last;
+    bool on_true = spv_operand(term, 1) == s->l.header->id;
+    SpvId boolean = spv_bool_type(s->m), goes_on = spv_operand(term, 0);
+    SpvBlock *exit = edit_block(s->m, spv_operand(term, on_true ? 2 : 1));
+    if (!on_true)
+        goes_on = spv_put(s->m, term, SpvOpLogicalNot, boolean, &goes_on, 1)->id;
+    make_head(s);
+    change_uses(s);
+    SpvInst *go = put_phi(s, boolean, fold_bool(&s->fold, boolean, true), goes_on);
+    leave_by_head(s, go->id, true, exit);
 }
 
 /* ---- guards ---------------------------------------------------------------------------------- */
@@ -394,36 +407,21 @@ static void lead_behind(Rotated *s)
 static void unguard(Rotated *s)
 {
     SpvBlock *header = s->l.header, *out = other_way(s, s->l.latch, header);
-    SpvInst *term = s->l.latch->insts.last, *merge = s->l.loop->merge_inst;
     SpvInst *guard = s->guard->insts.last;
-    const SpvInst *c0 = spv_def(s->m, spv_operand(guard, 0));
+    const SpvInst *term = s->l.latch->insts.last, *c0 = spv_def(s->m, spv_operand(guard, 0));
     const SpvInst *c1 = spv_def(s->m, spv_operand(term, 0));
     bool on_true = spv_operand(term, 1) == header->id;
-    s->head = spv_new_block(s->g->function, header->prev);
-    s->head->index = s->g->made_later;
     uint32_t x[2];
     for (uint32_t k = 0; k < 2; k++) {
         const SpvInst *phi = phi_of(s, header, spv_operand(c0, k), spv_operand(c1, k));
         x[k] = phi ? phi->id : spv_operand(c0, k);
     }
-    loop_redirect_entries(&s->l, s->head);
-    move_phis(s);
+    make_head(s);
     lead_behind(s);
-    if (merge) {
-        spv_unlink(merge);
-        spv_append(s->head, merge);
-    }
-    uint32_t ways[] = { spv_new_id(s->m), on_true ? header->id : out->id,
-                        on_true ? out->id : header->id };
-    SpvInst *c = spv_make(s->m, c1->op, c1->type, ways[0], x, 2);
+    SpvInst *c = spv_make(s->m, c1->op, c1->type, spv_new_id(s->m), x, 2);
     s->m->defs[c->id] = c;
-    if (merge)
-        spv_insert_before(merge, c);
-    else
-        spv_append(s->head, c);
-    edit_append(s->m, s->head, SpvOpBranchConditional, ways, 3);
-    edit_rename_pred(s->m, out, s->l.latch->id, s->head->id);
-    edit_become(s->m, term, SpvOpBranch, &s->head->id, 1);
+    spv_append(s->head, c);
+    leave_by_head(s, c->id, on_true, out);
     if (guard->prev && guard->prev->op == SpvOpSelectionMerge)
         spv_unlink(guard->prev);
     edit_become(s->m, guard, SpvOpBranch, &s->before->id, 1);
