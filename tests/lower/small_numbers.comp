@@ -47,9 +47,11 @@ void main()
                            float16_t(double(i) / 65537.0lf), float16_t(int(i * 65537)) };
     for (uint k = 0; k < 9; k++)
         out16[i * 16 + k] = bits(halves[k]);
-    f16vec2 pair = f16vec2(x, y) * f16vec2(2, 0.5);
+    /* precise: machines that multiply and add f16 at once do not overflow between the two */
+    precise f16vec2 pair = f16vec2(x, y) * f16vec2(2, 0.5);
     uint word = packFloat2x16(f16vec2(float16_t(s), float16_t(v)));
-    out16[i * 16 + 9] = bits(pair.x + float16_t(0.25) * pair.y);
+    precise float16_t sum = pair.x + float16_t(0.25) * pair.y;
+    out16[i * 16 + 9] = bits(sum);
     out16[i * 16 + 10] = uint16_t(int16_t(s) * int16_t(t) + int16_t(i));
     out16[i * 16 + 11] = uint16_t(i) / uint16_t(uint(v) + 1);
     out16[i * 16 + 12] = uint16_t(int16_t(i) >> 3us);
