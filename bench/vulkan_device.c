@@ -20,7 +20,9 @@
 
 enum { MOST_DEFINES = 4, MOST_SPECS = 7, MOST_BUFFERS = 5, MOST_ROUNDS = 101, N_HINTS = 4 };
 
-static const double PATIENCE = 2; /* seconds */
+/* seconds: that measuring a row takes; that a driver may take to make a kernel; that a device is
+ * kept busy before, since one that was idle begins at a third of its clock */
+static const double PATIENCE = 2, MOST_TO_MAKE = 10, WARM_UP = 0.5;
 
 static double now(void)
 {
@@ -258,13 +260,11 @@ static HeddleResult compile(Contender *c, const Job *j, const Problem *p, const 
         specs[k] = (HeddleSpecValue){ k, p->specs[k] };
     HeddleKernelOptions o = { .specs = specs, .n_specs = p->n_specs };
     HeddleResult r = load(c->machine, j, hint, &m, log);
-    if (!r && hint)
-        r = heddle_module_pipeline(m, &(HeddlePipelineOptions){ 0 }, &made, log);
-    else if (!r && j->target >= KHR)
+    if (!r && j->target >= KHR)
         r = lower(c->machine->profiles[j->target], m, specs, p->n_specs, &made, log);
     else
         o.subgroup_size = j->subgroup_size;
-    if (made && !hint)
+    if (made)
         o.n_specs = 0; /* they have been specialised */
     if (!r)
         r = heddle_kernel_new(c->machine->device, made ? made : m, &o, &c->kernel, log);
@@ -411,7 +411,7 @@ typedef struct Row {
     Data data;
 } Row;
 
-/* Drivers take minutes for large kernels: where one took a second to make, those that load further
+/* Drivers take minutes for large kernels: where one took long to make, those that load further
  * ahead are left out, and all where no matrix is the driver's own, since then each is hundreds of
  * loads. */
 static void open_contenders(Row *r)
@@ -423,7 +423,7 @@ static void open_contenders(Row *r)
         double start = now();
         if (l->hints && !r->machine->profile->n_shapes)
             snprintf(r->all[k].why, sizeof r->all[k].why, "left out: the driver has no matrices");
-        else if (l->hints && last > PATIENCE / 2)
+        else if (l->hints && last > MOST_TO_MAKE)
             snprintf(r->all[k].why, sizeof r->all[k].why,
                      "left out, as the kernel before it took %.1f s to make", last);
         else
@@ -459,16 +459,25 @@ static void close_row(Row *r)
     close_data(&r->data);
 }
 
+static void run_round(Row *r, int round)
+{
+    for (int k = 0; k < r->n; k++)
+        if (!r->all[k].why[0])
+            r->all[k].seconds[round] = launch(&r->all[k], &r->data);
+}
+
 /* By turns, for PATIENCE at most. */
 static void measure(Row *r)
 {
     double start = now();
+    do
+        run_round(r, 0);
+    while (now() - start < WARM_UP);
+    start = now();
     for (r->rounds = 0; r->rounds < r->machine->rounds; r->rounds++) {
         if (r->rounds >= 3 && now() - start > PATIENCE)
             break;
-        for (int k = 0; k < r->n; k++)
-            if (!r->all[k].why[0])
-                r->all[k].seconds[r->rounds] = launch(&r->all[k], &r->data);
+        run_round(r, r->rounds);
     }
 }
 

@@ -245,8 +245,6 @@ static void lower(void *user)
     SpvModule *m = read_module(w);
     if (!m)
         return;
-    if (!(profile->features & PROFILE_HAS_WAIT_QUEUES))
-        pass_drop_wait_queues(m);
     bool good =
         w->stage->compute ? lower_compute(w, m, profile, &head) : lower_types(m, profile, &w->sink);
     if (!good || !vkf_accepts(&p->facts, m, &w->sink))

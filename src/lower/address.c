@@ -48,6 +48,14 @@ static bool is_number(const SpvType *t)
     return t && (t->kind == SPV_INT || t->kind == SPV_FLOAT || t->kind == SPV_VECTOR);
 }
 
+bool address_is_known(Lower *l, SpvId pointer)
+{
+    const SpvType *t = find_chain(l, pointer) ? spv_type_of(l->m, pointer)->element : NULL;
+    while (t && is_wrapped(t))
+        t = t->members[0];
+    return is_number(t) && t->size;
+}
+
 /* The memory operands of an access to one pointee: those of the instruction, its alignment that
  * of a component. */
 static void take_memory(LowerAddress *a, const SpvInst *i, uint32_t at)

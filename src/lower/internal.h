@@ -72,6 +72,8 @@ typedef struct Lower {
     bool has_blocks;     /* of tensor layouts, of more than one element */
     bool asks_lane;      /* reads a builtin of subgroups */
     bool made_rows;      /* lower_rows left arrays that nothing needs */
+    bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
+    bool hinted;         /* loops asked for wait queues */
     bool shuffles;
     bool failed;
 } Lower;
@@ -226,6 +228,7 @@ typedef struct LowerLines {
     SpvId first;
     bool by_column;
     uint32_t stride; /* elements */
+    SpvId element;   /* type; 0: the matrix' components */
 } LowerLines;
 void staging_put_lines(Lower *l, SpvInst *at, SpvId matrix, const LowerLines *x);
 SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLines *x);
@@ -253,6 +256,8 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
  * Memory operands begin with operand `memory`. */
 bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
                      LowerAddress *out);
+/* Whether a pointer is one that these take. */
+bool address_is_known(Lower *l, SpvId pointer);
 SpvId address_first(const LowerAddress *a); /* the index in the array that it begins at */
 /* A pointer like the access' own, that many elements of the array behind it. */
 SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number);
@@ -417,6 +422,8 @@ void lower_khr(Lower *l);
 void khr_load(Lower *l, SpvInst *i); /* khr_memory.c */
 void khr_store(Lower *l, SpvInst *i);
 void khr_multiply(Lower *l, SpvInst *i); /* khr_multiply.c */
+/* What the target loads slowly from buffers it loads by way of workgroup memory. */
+void load_lines(Lower *l);
 /* Subgroups larger than the target's become parts of the workgroup: what they do together goes
  * through workgroup memory. */
 void wide_subgroups(Lower *l);

@@ -21,6 +21,7 @@ static const LowerPass passes[] = {
     { "lower_workgroup", lower_workgroup_close, 0 },
     { "fit_matrices", fit_matrices, 0 },
     { "lower_khr", lower_khr, 0 },
+    { "load_lines", load_lines, 0 },
     { "wide_subgroups", wide_subgroups, 0 },
     { "small_floats", small_floats, 0 },
 };
@@ -273,6 +274,36 @@ static bool lower_without_parts(Lower *l, SpvModule *undealt, const LowerOptions
     return run_passes(l);
 }
 
+/* Where loads are slow the kernel becomes one whose loops with hints load an iteration ahead, and
+ * whose matrices are values; what cannot be structured afterwards stays as it was. The target's
+ * other subgroups run meanwhile, so that loading further ahead only costs registers. */
+static bool load_ahead(PassContext *c, bool *hinted)
+{
+    PassAheadReport report = { .arena = c->scratch, .most = 1 };
+    PassOptions o = *c->options;
+    SpvModule *m = spv_clone(c->module->arena, c->module);
+    o.optimise = true;
+    o.fuse_steps = 1;
+    o.ahead = &report;
+    if (!pass_pipeline(m, &o, &c->entry, c->sink))
+        return false;
+    *hinted = !report.unstructured;
+    if (*hinted)
+        spv_move(c->module, m);
+    return true;
+}
+
+static bool take_hints(PassContext *c, uint32_t features, bool *hinted)
+{
+    if (features & PROFILE_HAS_WAIT_QUEUES)
+        return true;
+    if (features & PROFILE_HAS_SLOW_LOADS && pass_has_wait_queues(c->module) &&
+        !load_ahead(c, hinted))
+        return false;
+    pass_drop_wait_queues(c->module);
+    return true;
+}
+
 static bool lower_entry(PassContext *c, const LowerOptions *o)
 {
     Lower l = { .m = c->module,
@@ -280,6 +311,8 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
                 .scratch = c->scratch,
                 .sink = c->sink,
                 .report = o->report };
+    if (!take_hints(c, o->profile->features, &l.hinted))
+        return false;
     if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c))
         return false;
     l.entry = c->entry;

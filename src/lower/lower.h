@@ -63,6 +63,9 @@ enum {
     /* subgroups of a workgroup of one dimension follow one another by their invocations' index */
     PROFILE_HAS_ORDER = 65536,
     PROFILE_HAS_BFLOAT16_DOT = 131072, /* dot products of bf16 */
+    /* matrices of numbers below 32 bits come sooner from workgroup memory than from buffers, what
+     * it takes to put them there included */
+    PROFILE_HAS_SLOW_LOADS = 262144,
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,

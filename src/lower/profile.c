@@ -38,7 +38,7 @@ static const Word features[] = {
     { "subgroup_shuffle", PROFILE_HAS_SHUFFLES }, { "lockstep", PROFILE_HAS_LOCKSTEP },
     { "in_order", PROFILE_HAS_ORDER },
     { "storage8", PROFILE_HAS_STORAGE8 }, { "storage16", PROFILE_HAS_STORAGE16 },
-    { "bfloat16_dot", PROFILE_HAS_BFLOAT16_DOT },
+    { "bfloat16_dot", PROFILE_HAS_BFLOAT16_DOT }, { "slow_loads", PROFILE_HAS_SLOW_LOADS },
 };
 /* clang-format on */
 

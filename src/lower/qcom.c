@@ -197,7 +197,7 @@ static LowerLines lines_of(Lower *l, SpvInst *at, const Conversion *x)
         SpvId row = part_row(l, at, x->matrix), stride = build_const(l, x->stride);
         first = build_add(l, at, build_mul(l, at, row, stride), part_column(l, at, x->matrix));
     }
-    return (LowerLines){ x->scope, first, false, x->stride };
+    return (LowerLines){ x->scope, first, false, x->stride, 0 };
 }
 
 static void construct(Lower *l, SpvInst *i)

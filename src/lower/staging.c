@@ -89,20 +89,21 @@ void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first)
 {
     const SpvType *t = spv_type_of(l->m, matrix);
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
-    LowerLines x = { t->scope, build_const(l, first), false, t->cols };
+    LowerLines x = { t->scope, build_const(l, first), false, t->cols, 0 };
     staging_put_lines(l, at, matrix, &x);
 }
 
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first)
 {
     staging_of(l, t->element->id, t->scope, first + t->rows * t->cols);
-    LowerLines x = { t->scope, build_const(l, first), false, t->cols };
+    LowerLines x = { t->scope, build_const(l, first), false, t->cols, 0 };
     return staging_get_lines(l, at, t, &x);
 }
 
 SpvId staging_get_lines(Lower *l, SpvInst *at, const SpvType *t, const LowerLines *lines)
 {
-    uint32_t x[4] = { staging_pointer(l, at, t->element->id, lines->scope, lines->first),
+    SpvId element = lines->element ? lines->element : t->element->id;
+    uint32_t x[4] = { staging_pointer(l, at, element, lines->scope, lines->first),
                       build_const(l, lines->by_column), build_const(l, lines->stride) };
     uint32_t n = 3 + memory_operands(l, x + 3);
     return build(l, at, SpvOpCooperativeMatrixLoadKHR, t->id, x, n);

@@ -81,7 +81,7 @@ SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
 /* Readies the function, for which the buffer needs another view; false after reporting. */
 bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a);
 
-/* The buffer as an array of numbers of a type: a variable. */
+/* The buffer as an array of numbers, or of vectors of them: a variable. */
 SpvId lower_tensor_view(Lower *l, SpvId variable, const SpvType *number);
 /* The bytes from the beginning of something of that type to where the chain's indices lead, a u32;
  * 0: it has no layout. */

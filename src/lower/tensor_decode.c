@@ -47,7 +47,7 @@ static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
     spv_append_global(l->m, all);
     SpvId again = place_variable(l, storage, all->id);
     uint32_t start[] = { all->id, 0, SpvDecorationOffset, 0 };
-    decorate(l, array->id, SpvDecorationArrayStride, number->bits / 8, 1);
+    decorate(l, array->id, SpvDecorationArrayStride, (uint32_t)number->size, 1);
     decorate(l, all->id, SpvDecorationBlock, 0, 0);
     spv_append_global(l->m, spv_make(l->m, SpvOpMemberDecorate, 0, 0, start, 4));
     for (uint32_t k = 0; k < COUNT_OF(kept); k++) {

@@ -155,7 +155,7 @@ SpvId lower_tensor_share(Lower *l, LowerTensorAccess *a, SpvId outside)
     place_barrier(l, i, s.scope);
     SpvId line = s.by_column ? part_column(l, i, t) : part_row(l, i, t),
           k = s.by_column ? part_row(l, i, t) : part_column(l, i, t);
-    LowerLines where = { s.scope, index_of(&s, i, line, k), s.by_column, s.stride };
+    LowerLines where = { s.scope, index_of(&s, i, line, k), s.by_column, s.stride, 0 };
     SpvId matrix = staging_get_lines(l, i, t, &where);
     place_barrier(l, i, s.scope);
     lower_note(l, i, "calls for runs of blocks");

@@ -30,8 +30,9 @@ static void widen_scopes(Lower *l, SpvInst *i)
 void lower_whole_subgroup(Lower *l)
 {
     uint32_t own = l->profile->subgroup_size;
-    if (l->width <= l->profile->max_subgroup_size || l->invocations != l->width || l->width % own ||
-        !has_matrices(l->m) || !lower_workgroup_deals(l, own))
+    l->widened = l->width > l->profile->max_subgroup_size && l->invocations == l->width &&
+                 l->width % own == 0 && has_matrices(l->m);
+    if (!l->widened || !lower_workgroup_deals(l, own))
         return;
     wide_subgroups(l);
     for (SpvInst *i = l->m->globals.first; i; i = i->next)

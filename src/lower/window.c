@@ -70,7 +70,7 @@ void window_put(Lower *l, SpvInst *at, const LowerWindow *w, SpvId matrix, uint3
         uint32_t row = k / t.cols * t.tall, col = k % t.cols * t.wide;
         if (!place_tile(w, transposed ? col : row, transposed ? row : col, &number))
             continue;
-        LowerLines x = { scope, build_const(l, first + number), transposed, w->cols };
+        LowerLines x = { scope, build_const(l, first + number), transposed, w->cols, 0 };
         staging_put_lines(l, at, lower_tile_of(l, at, &t, matrix, k), &x);
     }
 }
@@ -84,7 +84,7 @@ void window_get(Lower *l, SpvInst *at, const LowerWindow *w, const LowerTiles *t
     for (uint32_t k = 0; k < t->rows * t->cols; k++) {
         if (!place_tile(w, k / t->cols * t->tall, k % t->cols * t->wide, &number))
             continue;
-        LowerLines x = { scope, build_const(l, first + number), false, w->cols };
+        LowerLines x = { scope, build_const(l, first + number), false, w->cols, 0 };
         parts[k] = staging_get_lines(l, at, spv_type(l->m, t->type), &x);
     }
 }

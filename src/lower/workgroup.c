@@ -238,19 +238,18 @@ static bool choose(Grid *g, uint32_t subgroups)
     return least != UINT64_MAX;
 }
 
-/* Where the target has matrices of subgroups, and not of workgroups. */
+/* Where the target has matrices of subgroups, and the workgroup's are not its own affair. */
 bool lower_workgroup_deals(const Lower *l, uint32_t width)
 {
     const LowerProfile *p = l->profile;
-    bool subgroups = false;
+    bool subgroups = false, workgroups = p->features & PROFILE_HAS_NV2;
     for (uint32_t k = 0; k < p->n_shapes; k++) {
-        if (p->shapes[k].scope == SpvScopeWorkgroup)
-            return false;
-        subgroups = true;
+        workgroups |= p->shapes[k].scope == SpvScopeWorkgroup;
+        subgroups |= p->shapes[k].scope == SpvScopeSubgroup;
     }
     bool whole = l->invocations % width == 0 && is_pow2(l->invocations / width);
     bool dealt = p->ownership != PROFILE_TILES || width == p->subgroup_size;
-    return subgroups && !(p->features & PROFILE_HAS_NV2) && whole && dealt &&
+    return subgroups && (!workgroups || l->widened) && whole && dealt &&
            width <= p->max_subgroup_size;
 }
 

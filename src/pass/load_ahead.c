@@ -789,9 +789,11 @@ static void drop_hint(SpvModule *m, SpvInst *merge)
 static bool try_loop(Pipeliner *s, const CfgLoop *loop)
 {
     SpvInst *merge = loop->merge_inst;
-    PassAheadLoop r = { .queues = s->queues = wait_queues_hint(loop) };
+    PassAheadReport *report = s->c->options->ahead;
+    PassAheadLoop r = { .queues = wait_queues_hint(loop) };
+    s->queues = report->most ? MIN(r.queues, report->most) : r.queues;
     r.why = examine(s, loop, &r);
-    ahead_report(s->c->options->ahead, s->m, merge, r);
+    ahead_report(report, s->m, merge, r);
     if (r.ahead)
         pipeline(s);
     else
@@ -849,12 +851,27 @@ static bool run_round(PassContext *c, uint64_t *budget, bool *any)
     return pass_simplify(c);
 }
 
+static bool is_hinted(const SpvBlock *b)
+{
+    const SpvInst *i = cfg_merge_inst(b);
+    return i && i->op == SpvOpLoopMerge &&
+           spv_operand(i, 2) & SpvLoopControlMultipleWaitQueuesQCOMMask;
+}
+
+bool pass_has_wait_queues(const SpvModule *m)
+{
+    for (const SpvFunction *f = m->functions; f; f = f->next)
+        for (const SpvBlock *b = f->first; b; b = b->next)
+            if (is_hinted(b))
+                return true;
+    return false;
+}
+
 void pass_drop_wait_queues(SpvModule *m)
 {
     for (SpvFunction *f = m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
-            if (cfg_merge_inst(b) && cfg_merge_inst(b)->op == SpvOpLoopMerge &&
-                spv_operand(cfg_merge_inst(b), 2) & SpvLoopControlMultipleWaitQueuesQCOMMask)
+            if (is_hinted(b))
                 drop_hint(m, cfg_merge_inst(b));
     for (SpvInst *i = m->globals.first, *next; i; i = next) {
         next = i->next;

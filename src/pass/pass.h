@@ -117,6 +117,7 @@ bool pass_whole(PassContext *c);
  * registers, which rotate as phis of the loop. Results stay the same bit for bit. Afterwards no
  * loop has the hint, and the module neither capability nor extension. Simplifies. */
 bool pass_load_ahead(PassContext *c);
+bool pass_has_wait_queues(const SpvModule *m); /* loops with such a hint */
 /* Takes the hints out, and the capability and the extension. */
 void pass_drop_wait_queues(SpvModule *m);
 
@@ -209,6 +210,7 @@ typedef struct PassAheadLoop {
 
 typedef struct PassAheadReport {
     Arena *arena;
+    uint32_t most; /* iterations ahead, whatever the hint says; given, 0: as many as it says */
     /* there is control flow that `structure` could not structure, which drivers reject */
     bool unstructured;
     VEC(PassAheadLoop) loops;

@@ -249,6 +249,8 @@ static void make_profile(VkfFacts *f, Arena *a)
     if (own || f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE ||
         f->driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
         to->features |= PROFILE_HAS_ORDER;
+    if (f->driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+        to->features |= PROFILE_HAS_SLOW_LOADS;
 }
 
 void vkf_describe(const VkfCommands *i, VkPhysicalDevice p, VkfFacts *out, Arena *a)

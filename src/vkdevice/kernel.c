@@ -62,8 +62,6 @@ static HeddleResult make_module(Making *m)
                        .subgroup_size = asked,
                        .chosen_size = &m->k->base.subgroup_size,
                        .report = &m->report };
-    if (!(f->profile.features & PROFILE_HAS_WAIT_QUEUES))
-        pass_drop_wait_queues(m->module);
     if (!lower_module(m->module, &o, m->sink) || !vkf_accepts(f, m->module, m->sink) ||
         !spv_entry_point(m->module, how->entry, &m->entry, m->sink))
         return HEDDLE_ERROR_SOURCE;
