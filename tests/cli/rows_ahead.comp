@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a row of lanes reads in an outermost loop is prefetched some pages further on, where the next
-// workgroup's row begins; loads of the same lines are prefetched together, also where lanes take pieces of
+// What a row of lanes reads in an outermost loop is prefetched some pages further on, or where a workgroup
+// reads more than that, where the next workgroup's row begins; loads of the same lines are prefetched together, also where lanes take pieces of
 // blocks of 18 bytes. Not in a loop over rows, not what stays where it is, not what lies far apart, and
 // not what the next workgroup reads as well (those that follow one another have the same y).
 //
@@ -14,6 +14,7 @@
 // RUN:   %heddle run $data $R --compare 1=%t.npy --tolerance 0 || exit 1; done
 
 // CHECK-LABEL: define {{.*}}@heddle_kernel(
+// CHECK: select i1 {{.*}}, i64 16384, i64 0
 // CHECK: call void @llvm.prefetch
 // CHECK: call void @llvm.prefetch
 // CHECK: call void @llvm.prefetch
@@ -23,6 +24,7 @@
 // CHECK: }
 
 // BLOCKS-LABEL: define {{.*}}@heddle_kernel(
+// BLOCKS: select i1 {{.*}}, i64 8192, i64 0
 // BLOCKS-COUNT-3: call void @llvm.prefetch
 // BLOCKS-NOT: call void @llvm.prefetch
 // BLOCKS: }

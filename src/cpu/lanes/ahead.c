@@ -175,11 +175,27 @@ static bool is_repeated(Emit *e, const EmitPointer *p, const Reach *what)
     return false;
 }
 
-LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes)
+/* The usual distance; where what a workgroup reads is longer, so that this leads to its own rows,
+ * the next workgroup's. */
+static LV distance_ahead(Emit *e, const SpvInst *i, uint64_t usual)
+{
+    enum { FARTHEST = 8 /* times the usual one */ };
+    LV next = next_group_distance(e, spv_operand(i, 0)), near = ir_int(e->i64, usual);
+    if (!next)
+        return near;
+    LV longer = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, next, near, ""),
+                              ir_int(e->i64, (FARTHEST - 1) * usual), "");
+    return LLVMBuildSelect(e->b, longer, next, near, "");
+}
+
+LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes, LV *distance)
 {
     if (p->storage != SpvStorageClassStorageBuffer || !goes_through_a_row(e, i))
         return NULL;
     Reach what = p->affine.group >= e->W ? row_of_lanes(e, p) : row_of_pieces(e, p);
     *bytes = what.bytes;
-    return what.bytes && !is_repeated(e, p, &what) ? what.at : NULL;
+    if (!what.bytes || is_repeated(e, p, &what))
+        return NULL;
+    *distance = distance_ahead(e, i, lanes_of(e)->machine->tuning->row_ahead);
+    return what.at;
 }

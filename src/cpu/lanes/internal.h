@@ -175,6 +175,9 @@ void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesP
 /* p's lane_index, computed once more. */
 LV table_index_again(Emit *e, LV v, uint32_t depth);
 
+/* next_group.c: how far on the next workgroup's load lies; NULL: that is not known */
+LV next_group_distance(Emit *e, SpvId pointer);
+
 /* repeated.c: where lanes repeat a few numbers, these converted; else NULL */
 LV repeated_widen(Emit *e, LV x, IrComp from, IrComp to);
 

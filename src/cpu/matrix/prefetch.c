@@ -133,10 +133,9 @@ static LV is_beyond_l2(Emit *e)
 static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes;
-    LV at = lanes_row_ahead(e, i, p, &bytes);
+    LV distance, at = lanes_row_ahead(e, i, p, &bytes, &distance);
     if (!at)
         return;
-    LV distance = ir_int(e->i64, lanes_of(e)->machine->tuning->row_ahead);
     distance = LLVMBuildSelect(e->b, is_beyond_l2(e), distance, ir_int(e->i64, 0), "");
     prefetch_run(e, at, distance, bytes, NEAR_L2);
 }
