@@ -156,6 +156,12 @@ bool pointers_even(SpvModule *m, const SpvId *pointers, uint32_t n);
  * array or vector. In a kernel of OpenCL C indices do not overflow. */
 bool pointers_apart(SpvModule *m, SpvId from, SpvId to, bool kernel, int64_t *elements);
 
+/* ---- effects.c ------------------------------------------------------------------------------- */
+
+/* Whether what an instruction calls for the elements of a matrix changes nothing but variables of
+ * its own; of one that calls nothing, too. */
+bool calls_only_read(SpvModule *m, const SpvInst *i);
+
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 
 /* Matrix values (after promotion to SSA) that share one home in memory: a phi with its operands, a

@@ -64,16 +64,15 @@ static bool has_volatile_operand(const SpvInst *i, uint32_t operand)
     return spv_n_operands(i) > operand && spv_operand(i, operand) & SpvMemoryAccessVolatileMask;
 }
 
-static bool is_harmless(const SpvModule *m, const SpvInst *i)
+static bool is_harmless(SpvModule *m, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
-    SpvId callees[SPV_MAX_CALLEES];
     if (i->op == SpvOpLoad)
         return !has_volatile_operand(i, 1);
     if (i->op == SpvOpCooperativeMatrixLoadKHR)
         return !has_volatile_operand(i, 3);
-    if (i->op == SpvOpCooperativeMatrixLoadTensorNV) /* what it calls may store */
-        return !has_volatile_operand(i, 3) && !spv_callees(m, i, callees);
+    if (i->op == SpvOpCooperativeMatrixLoadTensorNV)
+        return !has_volatile_operand(i, 3) && calls_only_read(m, i);
     return info && !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER)) &&
            (spv_is_pure(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpLoopMerge ||
             i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||

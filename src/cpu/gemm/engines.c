@@ -37,6 +37,16 @@ static bool fits_tiles(const GemmEngine *e, const GemmShape *s)
            !s->saturate;
 }
 
+/* Few rows or columns do not pay for making the limbs: of 16 x 16 these take longer than the
+ * products of vectors that they replace. An infinity has no lower limb: it would be multiplied by
+ * the others' zeros. */
+static bool fits_limbs(const GemmEngine *e, const GemmShape *s)
+{
+    enum { LEAST = 32 };
+    bool pays = (uint32_t)s->M * s->rows >= LEAST && (uint32_t)s->N * s->cols >= LEAST;
+    return pays && !s->specials && fits_tiles(e, s);
+}
+
 /* Where A alone is signed, the instruction's operands would be swapped, and the sums' order. */
 static bool fits_pairs(const GemmEngine *e, const GemmShape *s)
 {
@@ -209,9 +219,12 @@ static const GemmEngine engines[] = {
     { .name = "amx-bf16", .needs = CPU_AMX_BF16, .a = BRAINS, .b = BRAINS, .c = BIT(COMP_F32),
       .fits = fits_tiles, .group = 2, .compute = COMP_F32, .operand = COMP_BF16, .flushes = true,
       .tile_product = tile_bf16 },
-    { .name = "amx-fp16", .needs = CPU_AMX_FP16, .a = SHORTS, .b = SHORTS, .c = BIT(COMP_F32),
-      .fits = fits_tiles, .group = 2, .compute = COMP_F32, .operand = COMP_F16, .flushes = true,
-      .tile_product = tile_f16 },
+    { .name = "amx-fp16", .needs = CPU_AMX_FP16, .a = SHORTS, .b = SHORTS,
+      .c = BIT(COMP_F32) | BIT(COMP_F16), .fits = fits_tiles, .group = 2, .compute = COMP_F32,
+      .operand = COMP_F16, .flushes = true, .tile_product = tile_f16 },
+    { .name = "amx-bf16 twice", .needs = CPU_AMX_BF16, .a = BIT(COMP_F16), .b = BIT(COMP_F16),
+      .c = BIT(COMP_F32) | BIT(COMP_F16), .fits = fits_limbs, .group = 2, .compute = COMP_F32,
+      .operand = COMP_BF16, .limbs = 2, .flushes = true, .tile_product = tile_bf16 },
     { .name = "amx-int8", .needs = CPU_AMX_INT8, .a = BYTES, .b = BYTES, .c = WORDS,
       .fits = fits_tiles, .group = 4, .compute = GEMM_COMPUTE, .operand = GEMM_AS_IT_LIES,
       .tile_product = tile_int8 },

@@ -52,7 +52,7 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
 static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
 {
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s%s",
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s%s%s",
              comp_name((IrComp)s->a), comp_name((IrComp)s->b), comp_name((IrComp)s->c), s->M, s->N,
              s->K, s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
              s->c_col ? "_ct" : "",
@@ -62,7 +62,7 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
              s->prefetch_a || s->prefetch_b ? "_ahead"
              : s->even                      ? "_even"
                                             : "",
-             s->moves ? "_moves" : "");
+             s->moves ? "_moves" : "", s->specials ? "_specials" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");
@@ -74,12 +74,13 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
     return fn;
 }
 
-static GemmGen begin(Gemm *gemm, const GemmPlan *p, LLVMValueRef fn)
+static GemmGen begin(Gemm *gemm, const GemmPlan *p, const GemmShape *s, LLVMValueRef fn)
 {
     LLVMContextRef cx = gemm->cx;
     LLVMValueRef ahead_a = LLVMGetParam(fn, 3), ahead_b = LLVMGetParam(fn, 4);
     GemmGen g = { .gemm = gemm,
                   .p = p,
+                  .shape = s,
                   .cx = cx,
                   .fn = fn,
                   .b = LLVMCreateBuilderInContext(cx),
@@ -110,7 +111,7 @@ static LLVMValueRef emit_function(Gemm *gemm, const GemmShape *s)
     GemmPlan plan;
     gemm_plan(gemm->arena, &plan, s, gemm->target);
     LLVMValueRef fn = new_function(gemm, s);
-    GemmGen g = begin(gemm, &plan, fn);
+    GemmGen g = begin(gemm, &plan, s, fn);
     g.steps = k64(&g, s->steps);
     if (plan.times > 1)
         g.steps = mul(&g, g.steps, LLVMGetParam(fn, 9));
@@ -142,7 +143,7 @@ static uint32_t kernel_for(Gemm *g, const GemmShape *s)
     return (uint32_t)g->kernels.len - 1;
 }
 
-static LLVMValueRef function_of(Gemm *g, const GemmShape *s)
+LLVMValueRef gemm_kernel(Gemm *g, const GemmShape *s)
 {
     uint32_t number = kernel_for(g, s);
     return g->kernels.data[number].fn;
@@ -284,7 +285,7 @@ void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
     LLVMValueRef fn = g->kernels.data[number].fn, panel = c->scratch;
     LLVMValueRef packed = LLVMConstInt(LLVMInt1TypeInContext(g->cx), 0, false), no = packed;
     if (s->prefetch_a || s->prefetch_b)
-        fn = LLVMBuildSelect(b, c->prefetch, function_of(g, s), fn, "");
+        fn = LLVMBuildSelect(b, c->prefetch, gemm_kernel(g, s), fn, "");
     if (c->panel) {
         panel = find_panel(g, b, c, number);
         packed = is_packed(g, b, c);

@@ -34,6 +34,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     bool saturate;
     bool c_other_sign; /* saturating: one of C and the result is signed */
     bool denormals;    /* float: the sums' are to be kept */
+    bool specials;     /* f16: operands may be infinite or NaNs; chosen by the kernels themselves */
     bool even;         /* each row's and each column's steps lie at one distance */
     /* C may count as zeros, and the sums go elsewhere; where it is even, too, there may be several
      * times the steps: GemmCall.to, fresh, times */

@@ -39,6 +39,9 @@ struct GemmEngine {
     uint8_t compute; /* Comp of the sums; GEMM_COMPUTE: chosen by the types */
     /* Comp that A and B are converted to while they are packed, GEMM_COMPUTE, GEMM_AS_IT_LIES */
     uint8_t operand;
+    /* an element is the sum of so many operands, packed apart, each of which is multiplied by each;
+     * 0 is 1 */
+    uint8_t limbs;
     bool mixed_signs; /* multiplies unsigned by signed only: one of two like signs is biased */
     bool two_steps;   /* a product and a sum, by an instruction each */
     bool flushes;     /* takes denormals of sums, and makes them, zeros */
@@ -88,16 +91,25 @@ uint64_t gemm_vector_bytes(const GemmPlan *p);
 uint32_t gemm_side_by_side(const GemmPlan *p);
 uint64_t gemm_row_bytes(const GemmPlan *p);
 uint64_t gemm_block_bytes(const GemmPlan *p);
+/* From an operand's upper limbs to its lower ones, in a block of the panel or in packed A. */
+uint32_t gemm_limbs(const GemmPlan *p);
+uint64_t gemm_limb_of_b(const GemmPlan *p);
+uint64_t gemm_limb_of_a(const GemmPlan *p);
 /* A tile register's elements of C may be several tiles', which need not lie side by side; then they
  * are gathered in memory of their own: 2 x 2 registers' lines of 64 bytes. */
 bool gemm_gathers(const GemmPlan *p);
 enum { GATHERED_BYTES = 2 * 2 * 16 * 64 };
-/* The scratch memory: panel with its column sums, packed A, gathered C, list of prefetches, each
- * 64-byte aligned. */
+/* The scratch memory: panel with its column sums and, of limbs, a word that is not zero where an
+ * element had none (it is infinite or a NaN); packed A with such a word; gathered C; list of
+ * prefetches, each 64-byte aligned. */
 uint64_t gemm_sums_offset(const GemmPlan *p);
+uint64_t gemm_specials_of_b(const GemmPlan *p);
+uint64_t gemm_specials_of_a(const GemmPlan *p);
 uint64_t gemm_packed_a_offset(const GemmPlan *p);
 uint64_t gemm_gathered_offset(const GemmPlan *p);
 uint64_t gemm_list_offset(const GemmPlan *p);
+/* The shape of the kernel that takes over where limbs do not do. */
+GemmShape gemm_of_specials(const GemmShape *s);
 /* The table's three parts; where one begins, and how far its entries are apart, in bytes. An entry
  * is a tile's address and stride, and where the shape is even the distance of its steps. */
 typedef enum GemmPart { PART_A, PART_B, PART_C } GemmPart;
@@ -120,10 +132,13 @@ struct Gemm {
     bool tiles; /* one of them works on tile registers */
 };
 
+LLVMValueRef gemm_kernel(Gemm *g, const GemmShape *s); /* the shape's */
+
 /* State of one function being emitted. */
 struct GemmGen {
     Gemm *gemm;
     const GemmPlan *p;
+    const GemmShape *shape; /* as it was before it was normalised */
     LLVMContextRef cx;
     LLVMBuilderRef b;
     LLVMValueRef fn, table, scratch;
@@ -208,6 +223,9 @@ LLVMValueRef gemm_packed_a(GemmGen *g);
 LLVMValueRef gemm_unbias(GemmGen *g, LLVMValueRef sums, bool is_signed);
 void gemm_pack_a(GemmGen *g);
 void gemm_pack_b(GemmGen *g);
+/* Once both are packed: the kernel ends here where an element has no limbs, after the one without
+ * limbs has run. */
+void gemm_leave_specials(GemmGen *g);
 
 /* ---- prefetch.c ------------------------------------------------------------------------------ */
 

@@ -25,11 +25,16 @@ typedef struct Source {
     IrComp lies, operand;
 } Source;
 
-static Source source_a(const GemmPlan *p) { return (Source){ (IrComp)p->s.a, p->operand_a }; }
+/* Limbs are made where units are stored. */
+static Source source_a(const GemmPlan *p)
+{
+    IrComp a = (IrComp)p->s.a;
+    return (Source){ a, gemm_limbs(p) > 1 ? a : p->operand_a };
+}
 static Source source_b(const GemmPlan *p)
 {
     IrComp b = (IrComp)p->s.b;
-    return (Source){ b, p->flip_b ? b : p->operand_b };
+    return (Source){ b, p->flip_b || gemm_limbs(p) > 1 ? b : p->operand_b };
 }
 
 static uint32_t unit_bytes(const GemmPlan *p, Source s)
@@ -108,6 +113,86 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
     if (bytes == 1 && group * n == 64 && g->gemm->target->sets & CPU_AVX512)
         return convert_units(g, transpose_bytes(g, all), s, n);
     return convert_units(g, ir_shuffle(g->b, all, NULL, lanes, group * n), s, n);
+}
+
+/* ---- limbs ----------------------------------------------------------------------------------- */
+
+/* The upper halves of 32-bit numbers, n units of two. */
+static LLVMValueRef upper_halves(GemmGen *g, LLVMValueRef x, uint32_t n)
+{
+    LLVMTypeRef words = LLVMVectorType(g->i32, 2 * n);
+    LLVMTypeRef halves = LLVMVectorType(LLVMInt16TypeInContext(g->cx), 2 * n);
+    x = LLVMBuildLShr(g->b, LLVMBuildBitCast(g->b, x, words, ""), ir_int(words, 16), "");
+    return LLVMBuildBitCast(g->b, LLVMBuildTrunc(g->b, x, halves, ""), LLVMVectorType(g->lane, n),
+                            "");
+}
+
+/* Stores n units of two f16 as bf16, twice: their 8 upper bits, and the 3 that are left. */
+static void store_limbs(GemmGen *g, LLVMValueRef x, uint32_t n, LLVMValueRef to, uint64_t lower)
+{
+    LLVMTypeRef words = LLVMVectorType(g->i32, 2 * n);
+    x = LLVMBuildBitCast(g->b, x, LLVMVectorType(comp_type(g->cx, COMP_F16), 2 * n), "");
+    x = arith_convert(g->b, x, COMP_F16, COMP_F32, ROUND_NEAREST, false);
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, x, words, "");
+    LLVMValueRef upper = LLVMBuildAnd(g->b, bits, ir_int(words, 0xffff0000), "");
+    LLVMValueRef rest =
+        LLVMBuildFSub(g->b, x, LLVMBuildBitCast(g->b, upper, LLVMTypeOf(x), ""), "");
+    ir_store(g->b, upper_halves(g, upper, n), to, n * g->p->unit);
+    ir_store(g->b, upper_halves(g, rest, n), at(g, to, k64(g, lower)), n * g->p->unit);
+}
+
+/* What has been seen of specials, and n further units: the highest bit of a half is set where its
+ * exponent, plus one, was more than an exponent can be. */
+static LLVMValueRef and_specials(GemmGen *g, LLVMValueRef seen, LLVMValueRef x, uint32_t n)
+{
+    int lanes[MOST_LANES];
+    for (uint32_t l = 0; l < g->p->lanes; l++)
+        lanes[l] = (int)(l % n);
+    LLVMTypeRef type = LLVMVectorType(g->i32, n);
+    x = LLVMBuildAnd(g->b, LLVMBuildBitCast(g->b, x, type, ""), ir_int(type, 0x7c007c00), "");
+    x = LLVMBuildAdd(g->b, x, ir_int(type, 0x04000400), "");
+    if (n < g->p->lanes)
+        x = ir_shuffle(g->b, x, NULL, lanes, g->p->lanes);
+    return LLVMBuildOr(g->b, seen, x, "");
+}
+
+/* Adds them to the word there. */
+static void store_specials(GemmGen *g, LLVMValueRef seen, LLVMValueRef word)
+{
+    LLVMTypeRef type = LLVMTypeOf(seen);
+    LLVMValueRef any = ir_intrinsic(g->b, "llvm.vector.reduce.or", &type, 1, &seen, 1);
+    any = LLVMBuildAnd(g->b, any, LLVMConstInt(g->i32, 0x80008000, false), "");
+    ir_store(g->b, LLVMBuildOr(g->b, any, ir_load(g->b, g->i32, word, 4), ""), word, 4);
+}
+
+static LLVMValueRef specials_of_a(GemmGen *g)
+{
+    return at(g, g->scratch, k64(g, gemm_specials_of_a(g->p)));
+}
+
+static LLVMValueRef specials_of_b(GemmGen *g)
+{
+    return at(g, g->panel, k64(g, gemm_specials_of_b(g->p)));
+}
+
+void gemm_leave_specials(GemmGen *g)
+{
+    GemmShape plain = gemm_of_specials(g->shape);
+    LLVMValueRef fn = gemm_kernel(g->gemm, &plain), args[10];
+    LLVMValueRef any = LLVMBuildOr(g->b, ir_load(g->b, g->i32, specials_of_a(g), 4),
+                                   ir_load(g->b, g->i32, specials_of_b(g), 4), "");
+    LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(g->cx, g->fn, "specials");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "no_specials");
+    LLVMValueRef none = LLVMConstInt(g->i32, 0, false);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, any, none, ""), go, leave);
+    LLVMPositionBuilderAtEnd(g->b, leave);
+    for (unsigned k = 0; k < COUNT_OF(args); k++)
+        args[k] = LLVMGetParam(g->fn, k);
+    args[5] = g->scratch; /* its panel is another one, which nobody has packed */
+    args[6] = LLVMConstInt(g->i1, 0, false);
+    LLVMBuildCall2(g->b, LLVMGlobalGetValueType(fn), fn, args, COUNT_OF(args), "");
+    LLVMBuildRetVoid(g->b);
+    LLVMPositionBuilderAtEnd(g->b, go);
 }
 
 /* ---- B --------------------------------------------------------------------------------------- */
@@ -242,7 +327,8 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
 {
     const GemmPlan *p = g->p;
     const GemmPiece *pieces = &p->pieces[first * p->max_pieces];
-    uint32_t at_once = in_blocks(p) ? 4 : 1, sums = p->flip_a ? n : 0;
+    bool limbs = gemm_limbs(p) > 1;
+    uint32_t at_once = in_blocks(p) ? 4 : 1, sums = p->flip_a ? n : limbs ? 1 : 0;
     LLVMValueRef carry[MOST_VECTORS], rows[4];
     for (uint32_t v = 0; v < n; v++)
         carry[v] = LLVMConstNull(g->vector);
@@ -263,15 +349,23 @@ static void pack_b_columns(GemmGen *g, uint32_t first, uint32_t n)
             LLVMValueRef to = at(g, gemm_panel(g), row);
             if (p->flip_b)
                 rows[q] = flip(g, rows[q], p->lanes);
-            ir_store(g->b, rows[q], at(g, to, gemm_vector_offset(g, first + v)),
-                     p->lanes * p->unit);
+            to = at(g, to, gemm_vector_offset(g, first + v));
+            if (limbs) {
+                carry[0] = and_specials(g, carry[0], rows[q], p->lanes);
+                store_limbs(g, rows[q], p->lanes, to, gemm_limb_of_b(p));
+                continue;
+            }
+            ir_store(g->b, rows[q], to, p->lanes * p->unit);
             if (sums)
                 carry[v] = p->engine->product(g, carry[v], ir_int(g->vector, 0x01010101), rows[q]);
         }
     }
     gemm_loop_end(g, &units, at_once, k64(g, p->units), carry);
     gemm_loop_end(g, &steps, 1, g->steps, carry);
-    store_sums(g, first, sums, carry);
+    if (limbs)
+        store_specials(g, carry[0], specials_of_b(g));
+    else
+        store_sums(g, first, sums, carry);
 }
 
 /* Whole blocks at once, of which a run's are (gemm_vector_offset). */
@@ -350,6 +444,8 @@ void gemm_pack_b(GemmGen *g)
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "packed");
     LLVMBuildCondBr(g->b, g->packed, go, pack);
     LLVMPositionBuilderAtEnd(g->b, pack);
+    if (gemm_limbs(g->p) > 1)
+        ir_store(g->b, LLVMConstInt(g->i32, 0, false), specials_of_b(g), 4);
     if (has_full_pieces(g->p))
         pack_joined_columns(g, go);
     pack_all_columns(g);
@@ -380,8 +476,9 @@ static LLVMValueRef packed_tile(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef 
 }
 
 /* Rows (or, column-major, units) of a tile, and of as many steps' tiles behind it, converted into
- * scratch in the order they have. */
-static void pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step, uint32_t steps)
+ * scratch in the order they have. `seen` of specials, and these. */
+static LLVMValueRef pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step,
+                                 uint32_t steps, LLVMValueRef seen)
 {
     const GemmPlan *p = g->p;
     Source s = source_a(p);
@@ -389,8 +486,11 @@ static void pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step, u
     bool col = p->s.a_col;
     uint32_t run = col ? p->s.M : p->units * steps; /* units that lie side by side in scratch */
     uint32_t rows = col ? p->units : p->s.M, group = p->engine->group;
-    LLVMValueRef base = packed_tile(g, tile_row, step), none = NULL;
-    GemmLoop l = gemm_loop_begin(g, &none, 0);
+    LLVMValueRef base = packed_tile(g, tile_row, step);
+    bool limbs = gemm_limbs(p) > 1;
+    GemmLoop l = gemm_loop_begin(g, &seen, limbs);
+    if (limbs)
+        seen = l.phi[0];
     LLVMValueRef to = at(g, gemm_packed_a(g), add(g, base, mul(g, l.i, k64(g, pitch_of(p)))));
     LLVMValueRef from = at(g, t->ptr, mul(g, l.i, mul(g, t->stride, k64(g, col ? group : 1))));
     for (uint32_t done = 0; done < run;) {
@@ -402,21 +502,33 @@ static void pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef step, u
         LLVMValueRef x = col ? join_units(g, p_at, t->stride, s, n) : load_units(g, p_at, s, n);
         if (p->flip_a)
             x = flip(g, x, n);
-        ir_store(g->b, x, at(g, to, k64(g, (uint64_t)done * p->unit)), p->unit);
+        LLVMValueRef there = at(g, to, k64(g, (uint64_t)done * p->unit));
+        if (limbs) {
+            seen = and_specials(g, seen, x, n);
+            store_limbs(g, x, n, there, gemm_limb_of_a(p));
+        } else {
+            ir_store(g->b, x, there, p->unit);
+        }
         done += n;
     }
-    gemm_loop_end(g, &l, 1, k64(g, rows), NULL);
+    gemm_loop_end(g, &l, 1, k64(g, rows), &seen);
+    return seen;
 }
 
 /* So many steps at once. */
 static void pack_a_steps(GemmGen *g, uint32_t at_once)
 {
-    LLVMValueRef none = NULL;
-    GemmLoop rows = gemm_loop_begin(g, &none, 0);
-    GemmLoop steps = gemm_loop_begin(g, &none, 0);
-    pack_a_tiles(g, rows.i, steps.i, at_once);
-    gemm_loop_end(g, &steps, at_once, g->steps, NULL);
-    gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), NULL);
+    uint32_t limbs = gemm_limbs(g->p) > 1;
+    LLVMValueRef seen = LLVMConstNull(LLVMVectorType(g->i32, g->p->lanes));
+    GemmLoop rows = gemm_loop_begin(g, &seen, limbs);
+    GemmLoop steps = gemm_loop_begin(g, rows.phi, limbs);
+    seen = pack_a_tiles(g, rows.i, steps.i, at_once, limbs ? steps.phi[0] : NULL);
+    gemm_loop_end(g, &steps, at_once, g->steps, &seen);
+    gemm_loop_end(g, &rows, 1, k64(g, g->p->s.rows), &seen);
+    if (!limbs)
+        return;
+    ir_store(g->b, LLVMConstInt(g->i32, 0, false), specials_of_a(g), 4);
+    store_specials(g, seen, specials_of_a(g));
 }
 
 /* Rows that go on from step to step are read and written as whole vectors. */

@@ -183,6 +183,10 @@ static uint32_t most_times(const GemmPlan *p)
 {
     uint32_t bytes = p->s.steps * p->units * p->unit;
     uint32_t best = p->engine->product ? VECTORS_BYTES : TILES_BYTES;
+    if (p->s.specials) { /* it takes over from one that works on tile registers */
+        bytes = (uint32_t)p->s.steps * p->s.K * comp_bytes((IrComp)p->s.a);
+        best = TILES_BYTES;
+    }
     return p->s.moves && p->s.even ? MAX(1u, best / bytes) : 1;
 }
 
@@ -212,7 +216,16 @@ uint32_t gemm_side_by_side(const GemmPlan *p) { return p->engine->product ? p->b
 
 uint64_t gemm_row_bytes(const GemmPlan *p) { return gemm_vector_bytes(p) * gemm_side_by_side(p); }
 
-uint64_t gemm_block_bytes(const GemmPlan *p) { return gemm_row_bytes(p) * all_units(p); }
+uint32_t gemm_limbs(const GemmPlan *p) { return MAX(1u, (uint32_t)p->engine->limbs); }
+
+uint64_t gemm_limb_of_b(const GemmPlan *p) { return gemm_row_bytes(p) * all_units(p); }
+
+uint64_t gemm_limb_of_a(const GemmPlan *p)
+{
+    return (uint64_t)p->s.rows * p->s.M * all_units(p) * p->unit;
+}
+
+uint64_t gemm_block_bytes(const GemmPlan *p) { return gemm_limb_of_b(p) * gemm_limbs(p); }
 
 static uint64_t panel_bytes(const GemmPlan *p)
 {
@@ -222,24 +235,40 @@ static uint64_t panel_bytes(const GemmPlan *p)
 
 static uint64_t packed_a_bytes(const GemmPlan *p)
 {
-    uint64_t rows = (uint64_t)p->s.rows * p->s.M, units = all_units(p);
-    return p->pack_a ? rows * units * p->unit : 0;
+    return p->pack_a ? gemm_limb_of_a(p) * gemm_limbs(p) : 0;
 }
 
 uint64_t gemm_sums_offset(const GemmPlan *p) { return align_up(panel_bytes(p), 64); }
 
-uint64_t gemm_packed_a_offset(const GemmPlan *p)
+uint64_t gemm_specials_of_b(const GemmPlan *p)
 {
     uint64_t sums = gemm_vector_bytes(p) * p->n_vectors;
     return gemm_sums_offset(p) + (p->flip_a ? align_up(sums, 64) : 0);
 }
 
-uint64_t gemm_gathered_offset(const GemmPlan *p)
+/* A line for a word. */
+static uint64_t specials_bytes(const GemmPlan *p) { return gemm_limbs(p) > 1 ? 64 : 0; }
+
+uint64_t gemm_packed_a_offset(const GemmPlan *p)
+{
+    return gemm_specials_of_b(p) + specials_bytes(p);
+}
+
+uint64_t gemm_specials_of_a(const GemmPlan *p)
 {
     return gemm_packed_a_offset(p) + align_up(packed_a_bytes(p), 64);
 }
 
-bool gemm_gathers(const GemmPlan *p) { return !p->engine->product && (p->s.M % 16 || p->s.N % 16); }
+uint64_t gemm_gathered_offset(const GemmPlan *p)
+{
+    return gemm_specials_of_a(p) + specials_bytes(p);
+}
+
+bool gemm_gathers(const GemmPlan *p)
+{
+    bool narrow = comp_bytes((IrComp)p->s.c) < comp_bytes(p->compute);
+    return !p->engine->product && (p->s.M % 16 || p->s.N % 16 || narrow);
+}
 
 uint64_t gemm_list_offset(const GemmPlan *p)
 {
@@ -248,6 +277,14 @@ uint64_t gemm_list_offset(const GemmPlan *p)
 
 /* A panel of less is packed in about the time that it takes to find another. */
 enum { LEAST_SHARED = 2048 };
+
+GemmShape gemm_of_specials(const GemmShape *s)
+{
+    GemmShape plain = *s;
+    plain.specials = true;
+    plain.prefetch_a = plain.prefetch_b = false;
+    return plain;
+}
 
 uint64_t gemm_panel_bytes(Gemm *g, const GemmShape *s)
 {
@@ -267,7 +304,11 @@ uint64_t gemm_scratch_bytes(Gemm *g, const GemmShape *s)
 {
     GemmPlan p;
     gemm_plan(g->arena, &p, s, g->target);
-    return gemm_list_offset(&p) + 8ull * gemm_n_prefetches(&p);
+    uint64_t bytes = gemm_list_offset(&p) + 8ull * gemm_n_prefetches(&p);
+    if (gemm_limbs(&p) == 1)
+        return bytes;
+    GemmShape plain = gemm_of_specials(s);
+    return MAX(bytes, gemm_scratch_bytes(g, &plain));
 }
 
 uint32_t gemm_entry_bytes(const GemmShape *s, GemmPart part)

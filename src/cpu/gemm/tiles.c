@@ -80,7 +80,8 @@ static GemmView tile_c(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32_t
     const GemmPiece *pc = &g->p->pieces[vector * g->p->max_pieces];
     LLVMValueRef row, tile = grid_row(g, q, &row);
     GemmView v = tiles(g, tile, gemm_piece_tile(g, pc));
-    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)), gemm_piece_column(g, pc, 4));
+    v.ptr = at(g, at(g, v.ptr, mul(g, row, v.stride)),
+               gemm_piece_column(g, pc, comp_bytes((IrComp)g->p->s.c)));
     return v;
 }
 
@@ -105,17 +106,19 @@ static uint32_t parts_of(GemmGen *g, GemmTilesOfC *tiles, LLVMValueRef q, uint32
         for (uint32_t i = 0; i < p->max_pieces; i++) {
             const GemmPiece *pc = &p->pieces[vector * p->max_pieces + i];
             GemmView t = tiles(g, add(g, first, k64(g, row / rows)), gemm_piece_tile(g, pc));
-            t.ptr = at(g, at(g, t.ptr, mul(g, in_tile, t.stride)), gemm_piece_column(g, pc, 4));
+            t.ptr = at(g, at(g, t.ptr, mul(g, in_tile, t.stride)),
+                       gemm_piece_column(g, pc, comp_bytes((IrComp)g->p->s.c)));
             parts[n++] = (Part){ t, rows, pc->width, row, row * 64 + pc->lane * 4u };
         }
     return n;
 }
 
-/* i1: they lie side by side, so that a register can be loaded and stored there. */
+/* i1: they lie side by side, as wide as sums, so that a register can be loaded and stored there. */
 static LLVMValueRef lie_together(GemmGen *g, const Part *parts, uint32_t n)
 {
-    LLVMValueRef ok = LLVMConstInt(g->i1, 1, false);
-    for (uint32_t i = 1; i < n; i++) {
+    bool narrow = comp_bytes((IrComp)g->p->s.c) < 4;
+    LLVMValueRef ok = LLVMConstInt(g->i1, !narrow, false);
+    for (uint32_t i = 1; i < n && !narrow; i++) {
         LLVMValueRef row = mul(g, parts->at.stride, k64(g, parts[i].row));
         LLVMValueRef next = at(g, at(g, parts->at.ptr, row), k64(g, parts[i].offset % 64));
         LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntEQ, parts[i].at.ptr, next, "");
@@ -126,17 +129,19 @@ static LLVMValueRef lie_together(GemmGen *g, const Part *parts, uint32_t n)
     return ok;
 }
 
-/* Copies a register's elements between its tiles and lines of 64 bytes. */
+/* Copies a register's elements between its tiles and lines of 64 bytes, as sums. */
 static void copy_parts(GemmGen *g, const Part *parts, uint32_t n, LLVMValueRef lines, bool gather)
 {
     LLVMValueRef none = NULL;
+    IrComp c = (IrComp)g->p->s.c, sums = g->p->compute;
     GemmLoop l = gemm_loop_begin(g, &none, 0);
     for (uint32_t i = 0; i < n; i++) {
-        LLVMTypeRef type = LLVMVectorType(g->i32, parts[i].columns);
+        LLVMTypeRef type = LLVMVectorType(comp_type(g->cx, gather ? c : sums), parts[i].columns);
         LLVMValueRef tile = at(g, parts[i].at.ptr, mul(g, l.i, parts[i].at.stride));
         LLVMValueRef line = at(g, at(g, lines, mul(g, l.i, k64(g, 64))), k64(g, parts[i].offset));
-        LLVMValueRef x = ir_load(g->b, type, gather ? tile : line, 4);
-        ir_store(g->b, x, gather ? line : tile, 4);
+        LLVMValueRef x = ir_load(g->b, type, gather ? tile : line, comp_bytes(gather ? c : sums));
+        x = arith_convert(g->b, x, gather ? c : sums, gather ? sums : c, ROUND_NEAREST, false);
+        ir_store(g->b, x, gather ? line : tile, comp_bytes(gather ? sums : c));
     }
     gemm_loop_end(g, &l, 1, k64(g, parts->rows), NULL);
 }
@@ -215,30 +220,53 @@ static void load_sums(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint3
     }
 }
 
+/* A's tile of a row, B's of a vector, at byte `k`: the upper limbs or the lower ones. */
+static void load_operand(GemmGen *g, LLVMValueRef q, LLVMValueRef k, uint32_t r, uint32_t limb)
+{
+    GemmView a = tile_a(g, add(g, q, k64(g, r)), k);
+    a.ptr = at(g, a.ptr, k64(g, limb * gemm_limb_of_a(g->p)));
+    tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
+}
+
+/* 64 bytes of k are 16 units, that is 16 rows of the panel: one run of memory. */
+static void load_panel(GemmGen *g, uint32_t v, LLVMValueRef k, uint32_t c, uint32_t limb)
+{
+    LLVMValueRef unit = LLVMBuildUDiv(g->b, k, k64(g, g->p->unit), "");
+    LLVMValueRef row = mul(g, unit, k64(g, gemm_row_bytes(g->p)));
+    LLVMValueRef b = at(g, at(g, gemm_panel(g), row), gemm_vector_offset(g, v + c));
+    b = at(g, b, k64(g, limb * gemm_limb_of_b(g->p)));
+    tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, gemm_row_bytes(g->p)));
+}
+
+/* The products of 64 bytes of k. Of limbs each with each, in an order in which the next ones share
+ * an operand. */
+static void products(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc,
+                     LLVMValueRef k)
+{
+    static const struct {
+        uint8_t a, b;
+    } order[] = { { 0, 0 }, { 0, 1 }, { 1, 1 }, { 1, 0 } };
+    const char *product = g->p->engine->tile_product(g->p);
+    for (uint32_t n = 0; n < gemm_limbs(g->p) * gemm_limbs(g->p); n++)
+        for (uint32_t i = 0; i < nr * nc; i++) {
+            uint32_t r = i / nc, c = i % nc;
+            if (!c && (!n || order[n].a != order[n - 1].a))
+                load_operand(g, q, k, r, order[n].a);
+            if (!r && (!n || order[n].b != order[n - 1].b))
+                load_panel(g, v, k, c, order[n].b);
+            tile_op(g, product, TILE_C + i, TILE_A + r, TILE_B + c);
+        }
+}
+
 /* The products of such tiles. */
 static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc)
 {
     const GemmPlan *p = g->p;
-    const char *product = p->engine->tile_product(p);
     LLVMValueRef none = NULL, bytes = mul(g, g->steps, k64(g, (uint64_t)p->units * p->unit));
     load_sums(g, q, nr, v, nc);
     GemmLoop k = gemm_loop_begin(g, &none, 0);
     prefetch_in_tiles(g, q, v, k.i);
-    /* 64 bytes of k are 16 units, that is 16 rows of the panel: one run of memory. */
-    LLVMValueRef unit = LLVMBuildUDiv(g->b, k.i, k64(g, p->unit), "");
-    LLVMValueRef row = mul(g, unit, k64(g, gemm_row_bytes(p)));
-    for (uint32_t i = 0; i < nr * nc; i++) {
-        uint32_t r = i / nc, c = i % nc;
-        if (!c) {
-            GemmView a = tile_a(g, add(g, q, k64(g, r)), k.i);
-            tile_move(g, "llvm.x86.tileloadd64", TILE_A + r, a.ptr, a.stride);
-        }
-        if (!r) {
-            LLVMValueRef b = at(g, at(g, gemm_panel(g), row), gemm_vector_offset(g, v + c));
-            tile_move(g, "llvm.x86.tileloadd64", TILE_B + c, b, k64(g, gemm_row_bytes(p)));
-        }
-        tile_op(g, product, TILE_C + i, TILE_A + r, TILE_B + c);
-    }
+    products(g, q, nr, v, nc, k.i);
     gemm_loop_end(g, &k, 64, bytes, NULL);
     for (uint32_t i = 0; i < nr * nc; i++)
         move_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc, i, false);
@@ -260,6 +288,8 @@ void gemm_tiles(GemmGen *g)
         LLVMBuildBr(g->b, go);
         LLVMPositionBuilderAtEnd(g->b, go);
     }
+    if (gemm_limbs(p) > 1)
+        gemm_leave_specials(g);
     for (uint32_t v = 0; v < p->n_vectors;) {
         GemmRun run = gemm_run_begin(g, v, 2);
         uint32_t nc = run.n;

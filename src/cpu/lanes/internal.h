@@ -175,8 +175,18 @@ void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesP
 /* p's lane_index, computed once more. */
 LV table_index_again(Emit *e, LV v, uint32_t depth);
 
+/* next_group.c: how far on the next workgroup's load lies; NULL: that is not known */
+LV next_group_distance(Emit *e, SpvId pointer);
+
+/* repeated.c: where lanes repeat a few numbers, these converted; else NULL */
+LV repeated_widen(Emit *e, LV x, IrComp from, IrComp to);
+
 /* pair.c */
 bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+/* The module's type of 32-bit integers, if it has one; of such words the k-th halves, as numbers of
+ * type t. */
+const SpvType *pair_word_type(Emit *e);
+LV pair_half(Emit *e, const SpvType *t, LV word, uint32_t k);
 
 /* series.c: EmitTarget.load_together */
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);

@@ -102,9 +102,9 @@ void lanes_streams(Emit *e, uint64_t bytes);
  * another page (pass.h); NULL: it does not, or differently each time. */
 const PassAheadStep *lanes_far_step(Emit *e, const SpvInst *i);
 
-/* ahead.c: where a load begins to read, if it is worth prefetching what lies CpuTuning.row_ahead
- * bytes further on; `bytes`: how much it reads. NULL: it is not. */
-LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes);
+/* ahead.c: where a load begins to read, if it is worth prefetching what lies further on; `bytes`:
+ * how much it reads; `distance`: how far, CpuTuning.row_ahead or more. NULL: it is not. */
+LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes, LV *distance);
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */

@@ -57,7 +57,7 @@ static const SpvInst *partner_of(Emit *e, const SpvInst *load)
     return NULL;
 }
 
-static const SpvType *word_type(Emit *e)
+const SpvType *pair_word_type(Emit *e)
 {
     for (SpvId id = 1; id < e->module->bound; id++) {
         const SpvInst *i = spv_def(e->module, id);
@@ -88,7 +88,7 @@ static bool is_dense(Emit *e, const SpvInst *load)
     return false;
 }
 
-static LV half_of(Emit *e, const SpvType *t, LV word, uint32_t k)
+LV pair_half(Emit *e, const SpvType *t, LV word, uint32_t k)
 {
     LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, 16));
     LV x = k ? LLVMBuildLShr(e->b, word, ir_int(LLVMTypeOf(word), 16), "") : word;
@@ -109,7 +109,7 @@ bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
         spv_n_operands(i) != 1 || !access_is_apart(e, p) || !is_dense(e, i))
         return false;
     const SpvInst *second = partner_of(e, i);
-    word = second ? word_type(e) : NULL;
+    word = second ? pair_word_type(e) : NULL;
     if (!word)
         return false;
     EmitPointer whole = *p;
@@ -118,8 +118,8 @@ bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
     whole.align = 2;
     access_load(e, &whole, &v);
     v = emit_lanes(e, v);
-    leaves[0] = half_of(e, t, v, 0);
-    lanes->pair_value = half_of(e, t, v, 1);
+    leaves[0] = pair_half(e, t, v, 0);
+    lanes->pair_value = pair_half(e, t, v, 1);
     lanes->pair_second = second;
     return true;
 }

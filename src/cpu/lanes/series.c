@@ -12,9 +12,11 @@
 #include "llvm/ir.h"
 
 enum {
-    FARTHEST = 256, /* instructions from the first to the last one */
-    MOST = 32,      /* elements that are loaded together */
-    BYTES = 32,     /* of them; more would take too many registers */
+    FARTHEST = 256,  /* instructions from the first to the last one */
+    MOST = 32,       /* elements that are loaded together */
+    BYTES = 32,      /* of them; more would take too many registers */
+    SPLIT_BYTES = 8, /* of those that table.c loads as one number */
+    PAIR = 2,        /* so many, of 16 bits, are pair.c's */
 };
 
 typedef struct Loaded {
@@ -94,32 +96,55 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
 }
 
 /* How many elements from `*first` on, the load's own among them, are loaded together. */
-static uint32_t choose(const Around *r, uint32_t size, uint32_t *first)
+static uint32_t choose(const Around *r, uint32_t most, uint32_t *first)
 {
     uint32_t low = MOST, high = MOST, n = 1;
     while (low > 0 && r->at[low - 1])
         low--;
     while (high < 2 * MOST && r->at[high + 1])
         high++;
-    while (2 * n <= MIN(high + 1 - low, BYTES / size))
+    while (2 * n <= MIN(high + 1 - low, most))
         n *= 2;
     *first = MIN(low + (MOST - low) / n * n, high + 1 - n);
     return n;
 }
 
-static bool load_row(Emit *e, const EmitPointer *p, const Around *r, uint32_t first, uint32_t n)
+static uint32_t parts_of(Emit *e, const EmitPointer *p, uint32_t first, uint32_t n, LanesPart *part)
 {
-    LanesPart part[MOST];
-    LV leaves[MOST];
     int64_t size = emit_scalar_bytes(e, p->at.type);
     for (uint32_t k = 0; k < n; k++)
         part[k] = (LanesPart){ ((int64_t)first + k - MOST) * size, p->at.type };
-    if (!chunks_suit(e, p, part, n))
-        return false;
-    access_load_parts(e, p, part, n, leaves);
+    return n;
+}
+
+/* Halves as words, which LLVM does not take apart where the kernel makes words of them again. */
+static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const LanesPart *part,
+                       uint32_t n, LV *leaves)
+{
+    LanesPart words[MOST];
+    LV v[MOST];
+    EmitPointer whole = *p;
+    whole.at.type = word;
+    whole.align = 2;
+    for (uint32_t k = 0; k < n / 2; k++)
+        words[k] = (LanesPart){ part[2 * k].byte, word };
+    access_load_parts(e, &whole, words, n / 2, v);
+    for (uint32_t k = 0; k < n; k++)
+        leaves[k] = pair_half(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
+}
+
+static void load_row(Emit *e, const EmitPointer *p, const Around *r, uint32_t first, uint32_t n)
+{
+    LanesPart part[MOST];
+    LV leaves[MOST];
+    const SpvType *word = p->at.type->bits == 16 && n % 2 == 0 ? pair_word_type(e) : NULL;
+    parts_of(e, p, first, n, part);
+    if (word && p->at.type->kind == SPV_INT)
+        load_words(e, p, word, part, n, leaves);
+    else
+        access_load_parts(e, p, part, n, leaves);
     for (uint32_t k = 0; k < n; k++)
         vec_push(e->arena, &lanes_of(e)->series->loaded, (Loaded){ r->at[first + k], leaves[k] });
-    return true;
 }
 
 static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
@@ -134,12 +159,21 @@ static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
     return false;
 }
 
-/* Lanes whose addresses differ by constants are loaded by table.c. */
-static bool has_table(Emit *e, const EmitPointer *p)
+/* How many elements are loaded together; 0: no others are. Where lanes' addresses differ by
+ * constants table.c loads them, and splits numbers of 8 bytes. */
+static uint32_t plan(Emit *e, const EmitPointer *p, const Around *r, uint32_t *first)
 {
+    LanesPart part[MOST];
     LanesTable *t = NEW(e->arena, LanesTable);
-    LanesPart part = { 0, p->at.type };
-    return table_open(e, p, t) && table_suits(e, t, &part, 1);
+    uint32_t size = emit_scalar_bytes(e, p->at.type), n;
+    if (table_open(e, p, t) && table_suits(e, t, &(LanesPart){ 0, p->at.type }, 1)) {
+        n = choose(r, SPLIT_BYTES / size, first);
+        bool suits = p->at.type->kind == SPV_INT && n * size == SPLIT_BYTES &&
+                     table_suits(e, t, part, parts_of(e, p, *first, n, part));
+        return suits ? n : 0;
+    }
+    n = choose(r, BYTES / size, first);
+    return n > 1 && chunks_suit(e, p, part, parts_of(e, p, *first, n, part)) ? n : 0;
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
@@ -148,17 +182,21 @@ bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
     const SpvType *t = p->at.type;
     const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
     Around r = { .at = { NULL } };
-    uint32_t first, n;
+    uint32_t first, n = 0;
     if (!lanes->series)
         lanes->series = NEW(e->arena, struct LanesSeries);
-    if (take(lanes->series, i, leaves) || pair_load(e, i, p, leaves))
+    if (take(lanes->series, i, leaves))
         return true;
-    if ((t->kind != SPV_INT && t->kind != SPV_FLOAT) || t->bits < 8 || !spv_is_chain(chain) ||
-        !is_alike(i, i) || !access_is_apart(e, p) ||
-        !is_dense(e->module, chain, emit_scalar_bytes(e, t)))
+    if ((t->kind == SPV_INT || t->kind == SPV_FLOAT) && t->bits >= 8 && spv_is_chain(chain) &&
+        is_alike(i, i) && access_is_apart(e, p) &&
+        is_dense(e->module, chain, emit_scalar_bytes(e, t))) {
+        look_around(e, i, &r);
+        n = plan(e, p, &r, &first);
+    }
+    if (n <= PAIR && pair_load(e, i, p, leaves))
+        return true;
+    if (!n)
         return false;
-    look_around(e, i, &r);
-    n = choose(&r, emit_scalar_bytes(e, t), &first);
-    return n > 1 && !has_table(e, p) && load_row(e, p, &r, first, n) &&
-           take(lanes->series, i, leaves);
+    load_row(e, p, &r, first, n);
+    return take(lanes->series, i, leaves);
 }

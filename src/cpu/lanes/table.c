@@ -16,7 +16,7 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-enum { CHUNK = 16, FARTHEST = 1 << 20, MOST_BITS = 20 };
+enum { CHUNK = 16, WIDE_CHUNK = 64, FARTHEST = 1 << 20, MOST_BITS = 20 };
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
@@ -217,10 +217,10 @@ LV table_index_again(Emit *e, LV v, uint32_t depth)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* The lanes' pieces of `size` bytes in groups, each of which is in one or two chunks, or is a run
- * of neighbours and one load. Bytes are counted from what all lanes share. */
+/* n pieces of `size` bytes in groups, each of which is in one or two chunks, or is a run of
+ * neighbours and one load. Bytes are counted from what all lanes share. */
 typedef struct Plan {
-    uint32_t group, size, chunk;
+    uint32_t n, group, size, chunk;
     int64_t low, high; /* of all lanes */
     bool run;
 } Plan;
@@ -240,46 +240,22 @@ static Reach reach(const LanesTable *t, uint32_t from, uint32_t n, uint32_t size
     return r;
 }
 
-static bool are_runs(const Emit *e, const LanesTable *t, uint32_t group, uint32_t size)
+static bool are_runs(const LanesTable *t, uint32_t n, uint32_t group, uint32_t size)
 {
-    for (uint32_t l = 0; l < e->W; l++)
+    for (uint32_t l = 0; l < n; l++)
         if (t->at[l] != t->at[l / group * group] + (int64_t)(l % group) * size)
             return false;
     return true;
 }
 
-static bool are_near(const Emit *e, const LanesTable *t, uint32_t group, const Plan *p)
+static bool are_near(const LanesTable *t, uint32_t group, const Plan *p)
 {
-    for (uint32_t from = 0; from < e->W; from += group) {
+    for (uint32_t from = 0; from < p->n; from += group) {
         Reach r = reach(t, from, group, p->size);
         if (r.high - r.low > 2 * p->chunk)
             return false;
     }
     return true;
-}
-
-static bool plan(const Emit *e, const LanesTable *t, uint32_t size, Plan *p)
-{
-    Reach all = reach(t, 0, e->W, size);
-    *p = (Plan){ .group = e->W, .size = size, .chunk = CHUNK, .low = all.low, .high = all.high };
-    if (all.high - all.low > FARTHEST)
-        return false;
-    while (p->group > 1 && !are_runs(e, t, p->group, size))
-        p->group /= 2;
-    p->run = p->group * size >= 8;
-    while (p->chunk > all.high - all.low)
-        p->chunk /= 2;
-    for (p->group = p->run ? p->group : e->W; !p->run && p->group > 1; p->group /= 2)
-        if (are_near(e, t, p->group, p) && p->group * size <= 2 * CHUNK)
-            break;
-    return p->run || (p->group > 1 && p->chunk >= size);
-}
-
-/* ---- loads ----------------------------------------------------------------------------------- */
-
-static LV load_at(Emit *e, const LanesTable *t, int64_t byte, LT type)
-{
-    return ir_load(e->b, type, ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte)), 1);
 }
 
 /* Where the chunks of a group begin. Both may be the same. */
@@ -301,6 +277,88 @@ static uint32_t unit_of(const LanesTable *t, const Plan *p, uint32_t from, const
     return (uint32_t)(all & -all);
 }
 
+/* Instructions beside loads: a permutation a group, and what joins the groups. Of two whole vectors
+ * one of bytes or words is three. */
+static uint32_t cost_of(const LanesTable *t, const Plan *p)
+{
+    uint32_t groups = p->n / p->group, bytes = p->n * p->size;
+    uint32_t cost = groups - MIN(groups, MAX(1u, bytes / WIDE_CHUNK));
+    for (uint32_t from = 0; from < p->n && !p->run; from += p->group) {
+        int64_t at[2];
+        place_chunks(t, p, from, at);
+        bool narrow = unit_of(t, p, from, at) < 4;
+        cost += at[0] == at[1] ? 1 + (narrow && p->chunk == WIDE_CHUNK) : narrow ? 3 : 1;
+    }
+    return cost;
+}
+
+/* By chunks of so many bytes, or fewer. */
+static bool plan_chunks(const LanesTable *t, Plan *p, uint32_t chunk)
+{
+    p->run = false;
+    p->chunk = chunk;
+    while (p->chunk > p->high - p->low)
+        p->chunk /= 2;
+    for (p->group = p->n; p->group > 1; p->group /= 2)
+        if (are_near(t, p->group, p) && p->group * p->size <= MAX(2u * CHUNK, chunk))
+            break;
+    return p->group > 1 && p->chunk >= p->size;
+}
+
+static bool plan(const Emit *e, const LanesTable *t, uint32_t n, uint32_t size, Plan *p)
+{
+    Reach all = reach(t, 0, n, size);
+    *p = (Plan){ .n = n, .group = n, .size = size, .low = all.low, .high = all.high };
+    if (all.high - all.low > FARTHEST)
+        return false;
+    while (p->group > 1 && !are_runs(t, n, p->group, size))
+        p->group /= 2;
+    p->run = p->group * size >= 8;
+    bool found = p->run || plan_chunks(t, p, CHUNK);
+    Plan wide = *p;
+    if (lanes_of(e)->machine->sets & CPU_AVX512 && all.high - all.low >= WIDE_CHUNK &&
+        plan_chunks(t, &wide, WIDE_CHUNK) && (!found || cost_of(t, &wide) < cost_of(t, p))) {
+        *p = wide;
+        found = true;
+    }
+    return found;
+}
+
+/* Lanes that repeat what others read: the pieces that differ, as many as a power of two, and which
+ * of them each lane has. 0: they are not half as many. */
+static uint32_t few_of(const Emit *e, const LanesTable *t, LanesTable *few, int *which)
+{
+    uint32_t n = 0, whole = 1;
+    *few = *t;
+    for (uint32_t l = 0; l < e->W; l++) {
+        uint32_t k = 0;
+        while (k < n && few->at[k] != t->at[l])
+            k++;
+        few->at[k] = t->at[l];
+        n = MAX(n, k + 1);
+        which[l] = (int)k;
+    }
+    while (whole < n)
+        whole *= 2;
+    for (; n < whole; n++)
+        few->at[n] = few->at[n - 1];
+    return 2 * whole <= e->W && whole > 1 ? whole : 0;
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static LV load_at(Emit *e, const LanesTable *t, int64_t byte, LT type)
+{
+    return ir_load(e->b, type, ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte)), 1);
+}
+
+/* n pieces: those of 8 bytes are two words, which LLVM takes apart better than one number. */
+static LT pieces_type(Emit *e, const Plan *p, uint32_t n)
+{
+    uint32_t words = MAX(1u, p->size / 4);
+    return LLVMVectorType(LLVMIntTypeInContext(e->cx, p->size / words * 8), n * words);
+}
+
 static LV load_group(Emit *e, const LanesTable *t, const Plan *p, uint32_t from)
 {
     int64_t at[2];
@@ -319,8 +377,7 @@ static LV load_group(Emit *e, const LanesTable *t, const Plan *p, uint32_t from)
             units[n++] = (int)((in < (int64_t)p->chunk ? in : second) / unit);
         }
     LV v = ir_shuffle(e->b, chunk[0], chunk[1], units, n);
-    LT element = LLVMIntTypeInContext(e->cx, p->size * 8);
-    return LLVMBuildBitCast(e->b, v, LLVMVectorType(element, p->group), "");
+    return LLVMBuildBitCast(e->b, v, pieces_type(e, p, p->group), "");
 }
 
 bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
@@ -338,62 +395,107 @@ bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
     return true;
 }
 
-/* A number of all lanes, `byte` bytes into what they point to. */
+/* A number a lane: of all lanes, or of the few that differ. */
+static bool plan_number(Emit *e, const LanesTable *t, uint32_t size, LanesTable *few, int *which,
+                        Plan *p)
+{
+    uint32_t n = few_of(e, t, few, which);
+    if (n && plan(e, few, n, size, p))
+        return true;
+    *few = *t;
+    return plan(e, t, e->W, size, p);
+}
+
+/* n numbers, one a piece. */
+static LV load_pieces(Emit *e, const LanesTable *t, const Plan *p)
+{
+    LV pieces[COUNT_OF(t->at)];
+    uint32_t n = 0;
+    LT run = pieces_type(e, p, p->group);
+    for (uint32_t from = 0; from < p->n; from += p->group)
+        pieces[n++] = p->run ? load_at(e, t, t->at[from], run) : load_group(e, t, p, from);
+    return access_concatenate(e, pieces, n);
+}
+
+/* A number of all lanes, `byte` bytes into what they point to; of 8 bytes its two words. */
 static LV load_number(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
 {
-    LanesTable here = *t;
-    LV pieces[COUNT_OF(t->at)];
+    LanesTable few;
+    int which[COUNT_OF(t->at)];
     Plan p;
-    uint32_t n = 0;
-    here.address = ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte));
-    if (!plan(e, &here, size, &p))
+    if (!plan_number(e, t, size, &few, which, &p))
         return NULL;
-    LT run = LLVMVectorType(LLVMIntTypeInContext(e->cx, size * 8), p.group);
-    for (uint32_t from = 0; from < e->W; from += p.group)
-        pieces[n++] =
-            p.run ? load_at(e, &here, here.at[from], run) : load_group(e, &here, &p, from);
-    return access_concatenate(e, pieces, n);
+    few.address = ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte));
+    LV v = load_pieces(e, &few, &p);
+    if (p.n == e->W)
+        return v;
+    int lanes[2 * COUNT_OF(t->at)];
+    uint32_t words = MAX(1u, size / 4);
+    for (uint32_t l = 0; l < e->W * words; l++)
+        lanes[l] = which[l / words] * (int)words + (int)(l % words);
+    return ir_shuffle(e->b, v, NULL, lanes, e->W * words);
 }
 
 /* ---- scalars -------------------------------------------------------------------------------- */
 
-/* The parts from k on that are loaded as one number: 2, for two integers of 16 bits, or 1. Halves
- * are converted, for which they would have to be taken apart. */
-static uint32_t table_parts(const LanesPart *part, uint32_t k, uint32_t n)
+/* The parts from k on that are loaded as one number of at most 8 bytes: integers side by side.
+ * Halves are converted, for which they would have to be taken apart. */
+static uint32_t table_parts(Emit *e, const LanesPart *part, uint32_t k, uint32_t n)
 {
-    for (uint32_t j = k; j < k + 2; j++)
-        if (j >= n || part[j].type->kind != SPV_INT || part[j].type->bits != 16)
-            return 1;
-    return part[k + 1].byte == part[k].byte + 2 ? 2 : 1;
+    uint32_t size = emit_scalar_bytes(e, part[k].type), together = 1;
+    if (part[k].type->kind != SPV_INT || size < 2)
+        return 1;
+    while (k + together < n && part[k + together].type == part[k].type &&
+           part[k + together].byte == part[k].byte + (int64_t)together * size)
+        together++;
+    together = MIN(together, 8 / size);
+    while (together & (together - 1))
+        together--;
+    return together;
 }
 
 bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
 {
     for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(part, k, n);
-        Plan p;
-        if (!plan(e, t, done * emit_scalar_bytes(e, part[k].type), &p))
+        done = table_parts(e, part, k, n);
+        LanesTable few;
+        int which[COUNT_OF(few.at)];
+        if (!plan_number(e, t, done * emit_scalar_bytes(e, part[k].type), &few, which,
+                         &(Plan){ 0 }))
             return false;
     }
     return true;
+}
+
+/* The k-th part, of so many bytes, of load_number's numbers of `all`. */
+static LV part_of(Emit *e, LV v, uint32_t k, uint32_t size, uint32_t all)
+{
+    int lanes[COUNT_OF(((LanesTable *)0)->at)];
+    LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size * 8));
+    if (size == 8)
+        return LLVMBuildBitCast(e->b, v, bits, "");
+    for (uint32_t l = 0; l < e->W; l++)
+        lanes[l] = (int)(2 * l + k * size / 4);
+    if (all == 8)
+        v = ir_shuffle(e->b, v, NULL, lanes, e->W);
+    if (k * size % 4)
+        v = LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "");
+    return LLVMBuildTrunc(e->b, v, bits, "");
 }
 
 void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
                 uint32_t n, LV *leaves)
 {
     for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(part, k, n);
-        uint32_t size = done * emit_scalar_bytes(e, part[k].type);
-        LV v = load_number(e, t, part[k].byte, size);
+        done = table_parts(e, part, k, n);
+        uint32_t size = emit_scalar_bytes(e, part[k].type);
+        LV v = load_number(e, t, part[k].byte, done * size);
         for (uint32_t j = 0; j < done; j++) {
-            LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, size / done * 8));
-            LV x = j ? LLVMBuildLShr(e->b, v, ir_int(LLVMTypeOf(v), 16), "") : v;
-            leaves[k + j] = LLVMBuildTrunc(e->b, x, bits, "");
-            if (part[k + j].type->kind != SPV_BOOL)
-                leaves[k + j] =
-                    LLVMBuildBitCast(e->b, leaves[k + j],
-                                     emit_lanes_type(e, emit_scalar_type(e, part[k + j].type)), "");
+            LV x = part_of(e, v, j, size, done * size);
+            LT type = emit_lanes_type(e, emit_scalar_type(e, part[k + j].type));
+            leaves[k + j] =
+                part[k + j].type->kind == SPV_BOOL ? x : LLVMBuildBitCast(e->b, x, type, "");
         }
-        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)size * e->W);
+        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)done * size * e->W);
     }
 }

@@ -26,7 +26,10 @@ LV lanes_frame(Emit *e, uint64_t bytes)
 static LV widen(Emit *e, LV x, IrComp from, IrComp to)
 {
     uint32_t sets = lanes_of(e)->machine->sets;
-    LV r = sets & CPU_AVX512_VBMI ? arith_look_up(e->b, x, from, to) : NULL;
+    bool exact = (from == COMP_F16 || from == COMP_BF16) && to == COMP_F32;
+    LV r = exact ? repeated_widen(e, x, from, to) : NULL;
+    if (!r && sets & CPU_AVX512_VBMI)
+        r = arith_look_up(e->b, x, from, to);
     bool by_half = to == COMP_F32 && sets & (CPU_F16C | CPU_NEON);
     return r || !by_half ? r : arith_widen_by_half(e->b, x, from);
 }

@@ -80,11 +80,15 @@ LV mat_prefetch_distance(Emit *e, const SpvInst *i, const MatPrefetch *a)
     return bytes < line && bytes > -line ? NULL : distance;
 }
 
-static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes)
+/* How near: llvm.prefetch's locality. */
+typedef enum Near { NEAR_L2 = 2, NEAR_L1 = 3 } Near;
+
+static void prefetch_run(Emit *e, LV p, LV offset, uint32_t bytes, Near into)
 {
     for (uint32_t k = 0; k < bytes; k += lanes_of(e)->machine->tuning->line_bytes) {
         LV at = LLVMBuildAdd(e->b, offset, ir_int(e->i64, k), "");
-        LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, 3), ir_int(e->i32, 1) };
+        LV args[] = { ir_at(e->b, p, at), ir_int(e->i32, 0), ir_int(e->i32, into),
+                      ir_int(e->i32, 1) };
         ir_intrinsic(e->b, "llvm.prefetch", &e->ptr, 1, args, 4);
     }
 }
@@ -103,7 +107,7 @@ void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
     EmitIf f = if_begin(e, mat_prefetch_wanted(e));
     EmitLoop l = loop_begin(e, ir_int(e->i64, a->lines));
     LV offset = LLVMBuildAdd(e->b, distance, LLVMBuildMul(e->b, l.index, a->stride, ""), "");
-    prefetch_run(e, a->p, offset, a->bytes);
+    prefetch_run(e, a->p, offset, a->bytes, NEAR_L1);
     loop_end(e, &l);
     if_end(e, &f);
 }
@@ -124,16 +128,16 @@ static LV is_beyond_l2(Emit *e)
     return LLVMBuildICmp(e->b, LLVMIntNE, beyond, ir_int(e->i32, 0), "");
 }
 
-/* Without a branch: where the caches hold the data, what is read now is prefetched. */
+/* Without a branch: where the caches hold the data, what is read now is prefetched. Into L2, as L1
+ * waits for few lines at once. */
 static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes;
-    LV at = lanes_row_ahead(e, i, p, &bytes);
+    LV distance, at = lanes_row_ahead(e, i, p, &bytes, &distance);
     if (!at)
         return;
-    LV distance = ir_int(e->i64, lanes_of(e)->machine->tuning->row_ahead);
     distance = LLVMBuildSelect(e->b, is_beyond_l2(e), distance, ir_int(e->i64, 0), "");
-    prefetch_run(e, at, distance, bytes);
+    prefetch_run(e, at, distance, bytes, NEAR_L2);
 }
 
 void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
@@ -154,7 +158,7 @@ void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
     side_by_side = side_by_side && lanes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
-        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes);
+        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes, NEAR_L1);
     }
     if_end(e, &f);
 }

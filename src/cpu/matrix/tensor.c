@@ -164,8 +164,8 @@ static void load_tensor(Emit *e, const SpvInst *i)
         v->tile.stride = LLVMBuildSelect(e->b, is, tile.stride, home.stride, "");
         return;
     }
-    if (x.decode)
-        matrix_memory_barrier(e); /* because the function may store */
+    if (x.decode && !calls_only_read(e->module, i))
+        matrix_memory_barrier(e);
     MatTile old = { 0 };
     if (x.clips)
         old = mat_read(e, spv_operand(i, 1));

@@ -215,7 +215,10 @@ static bool is_right(const GemmShape *s, const Mat sums[2], const double *want)
         for (uint32_t j = 0; j < N && wrong < 3; j++) {
             const Mat *where = &sums[(i / s->M + j / s->N) & 1];
             double got = get(s->c, mat_at(where, i, j)), w = want[i * N + j];
-            if (!(fabs(got - w) <= tol * (fabs(w) + sqrt(K)))) {
+            bool same = isfinite(w) ? fabs(got - w) <= tol * (fabs(w) + sqrt(K))
+                        : isnan(w)  ? isnan(got)
+                                    : got == w;
+            if (!same) {
                 printf("%s_%s_%s %ux%ux%u grid %ux%ux%u %d%d%d: [%u][%u] = %g, want %g\n",
                        comp_name(s->a), comp_name(s->b), comp_name(s->c), s->M, s->N, s->K, s->rows,
                        s->cols, s->steps, s->a_col, s->b_col, s->c_col, i, j, got, w);
@@ -225,7 +228,19 @@ static bool is_right(const GemmShape *s, const Mat sums[2], const double *want)
     return wrong == 0;
 }
 
-static bool run(const GemmShape *s, const char *level, bool apart)
+/* Numbers of f16 that are infinite, or none, which only some rows and columns of C depend on. */
+typedef enum Specials { SPECIALS_NONE, SPECIALS_IN_A, SPECIALS_IN_B } Specials;
+
+static void put_specials(Mat *m, Specials which)
+{
+    static const uint16_t infinite = 0x7c00, negative = 0xfc00, nan = 0x7e00;
+    bool a = which == SPECIALS_IN_A;
+    memcpy(mat_at(m, a ? 1 : 3, a ? 3 : 1), &infinite, 2);
+    memcpy(mat_at(m, a ? 9 : 2, a ? 2 : 9), &negative, 2);
+    memcpy(mat_at(m, a ? m->rows - 1 : 0, a ? 0 : m->cols - 1), &nan, 2);
+}
+
+static bool run_with(const GemmShape *s, const char *level, bool apart, Specials specials)
 {
     Arena a = {0};
     DiagSink sink = {.report = report};
@@ -246,6 +261,8 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     double range = comp_bytes(s->a) == 1 ? 127 : 100;
     Mat A = mat_new(s->a, M, K, s->a_col, &r, range), B = mat_new(s->b, K, N, s->b_col, &r, range);
     Mat C = mat_new(s->c, M, N, s->c_col, &r, s->saturate ? 2147483000.0 : 100);
+    if (specials)
+        put_specials(specials == SPECIALS_IN_A ? &A : &B, specials);
     double *want = malloc(sizeof(double) * M * N);
     for (uint32_t i = 0; i < M; i++)
         for (uint32_t j = 0; j < N; j++)
@@ -290,6 +307,11 @@ static bool run(const GemmShape *s, const char *level, bool apart)
     free(A.data); free(B.data); free(C.data); free(want); free(table); free(scratch);
     arena_free(&a);
     return right;
+}
+
+static bool run(const GemmShape *s, const char *level, bool apart)
+{
+    return run_with(s, level, apart, SPECIALS_NONE);
 }
 
 static const struct { uint8_t a, b, c; bool sat;
@@ -414,7 +436,9 @@ static const struct {
     { "arrowlake", COMP_S8, COMP_S8, COMP_S32, "vpdpbssd" },
     { "arrowlake", COMP_U8, COMP_S8, COMP_S32, "vpdpbssd" },
     { "arrowlake", COMP_S8, COMP_S16, COMP_S32, "vpdpwssd (vex)" },
-    { "graniterapids", COMP_F16, COMP_F16, COMP_F16, "muladd" },
+    { "graniterapids", COMP_F16, COMP_F16, COMP_F16, "amx-fp16" },
+    { "sapphirerapids", COMP_F16, COMP_F16, COMP_F16, "amx-bf16 twice" },
+    { "sapphirerapids", COMP_F16, COMP_F16, COMP_F32, "amx-bf16 twice" },
     { "cooperlake", COMP_BF16, COMP_BF16, COMP_F32, "muladd" },
     { "sapphirerapids", COMP_BF16, COMP_BF16, COMP_BF16, "muladd" },
     { "znver4", COMP_BF16, COMP_BF16, COMP_F32, "vdpbf16ps" },
@@ -442,13 +466,30 @@ TEST(engines_of_machines)
         CpuTarget t;
         if (!cpu_target_any(&t, machines[i].level, &sink))
             continue;           /* another architecture's */
-        GemmShape s = shape(0, 16, 16, 64, 1, 1, 1, 0);
+        GemmShape s = shape(0, 32, 32, 64, 1, 1, 1, 0);
         s.a = machines[i].a;
         s.b = machines[i].b;
         s.c = machines[i].c;
         CHECK_STR(gemm_engine(&s, &t)->name, machines[i].engine);
         cpu_target_free(&t);
     }
+}
+
+/* Infinities have no parts that could be multiplied one by one. */
+TEST(infinities_and_nans)
+{
+    static const uint8_t sizes[][6] = {
+        { 16, 16, 16, 2, 2, 2 }, { 32, 32, 64, 1, 1, 1 }, { 64, 48, 32, 1, 1, 2 },
+        { 8, 8, 8, 8, 8, 4 },
+    };
+    for (uint32_t i = 0; i < COUNT_OF(sizes); i++)
+        for (uint32_t ty = 1; ty <= 2; ty++)
+            for (uint32_t order = 0; order < 8; order++) {
+                const uint8_t *z = sizes[i];
+                GemmShape s = shape(ty, z[0], z[1], z[2], z[3], z[4], z[5], order);
+                CHECK(run_with(&s, NULL, order & 1, SPECIALS_IN_A));
+                CHECK(run_with(&s, NULL, order & 1, SPECIALS_IN_B));
+            }
 }
 
 /* Kernels that preserve denormals get no engine that makes zeros of them. */

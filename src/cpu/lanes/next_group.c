@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far on the next workgroup's load lies. In: a load's pointer. Out: the bytes by which its
+ * address grows with the workgroup's place in x, computed as the address is, step by step: sums,
+ * products with what all workgroups have alike, quotients. It is good enough for a prefetch: that a
+ * quotient is rounded, or that an index wraps, is not looked at.
+ */
+#include "cpu/lanes/internal.h"
+#include "llvm/ir.h"
+
+enum { DEPTH = 24 };
+
+static LV growth(Emit *e, SpvId id, uint32_t depth);
+
+static LV none(Emit *e) { return ir_int(e->i64, 0); }
+
+static bool is_group(Emit *e, const SpvInst *variable)
+{
+    uint32_t n;
+    const uint32_t *b = variable && variable->op == SpvOpVariable
+                            ? spv_decoration(e->module, variable->id, -1, SpvDecorationBuiltIn, &n)
+                            : NULL;
+    return b && n && *b == SpvBuiltInWorkgroupId;
+}
+
+/* Of a load from a variable that is no buffer's: a component of the workgroup's place; else it does
+ * not grow, as far as one sees. */
+static LV growth_of_load(Emit *e, const SpvInst *i)
+{
+    uint64_t axis;
+    const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
+    if (!chain || chain->op != SpvOpAccessChain)
+        return is_group(e, chain) ? NULL : none(e);
+    if (!is_group(e, spv_def(e->module, spv_operand(chain, 0))))
+        return none(e);
+    bool known = spv_constant(e->module, spv_operand(chain, 1), &axis);
+    return known ? ir_int(e->i64, axis == 0) : NULL;
+}
+
+static LV growth_of_product(Emit *e, const SpvInst *i, uint32_t depth)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        LV by = growth(e, spv_operand(i, k), depth), same = growth(e, spv_operand(i, 1 - k), depth);
+        if (!by || !same || !ir_is_int(same, 0))
+            continue;
+        if (ir_is_int(by, 0))
+            return by;
+        LV factor = emit_leaf(e, spv_operand(i, 1 - k), 0);
+        return emit_is_lanes(factor)
+                   ? NULL
+                   : LLVMBuildMul(e->b, by, emit_cast_index(e, factor, e->i64), "");
+    }
+    return NULL;
+}
+
+static LV growth(Emit *e, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    uint64_t x;
+    LV a, b;
+    if (!i || !i->block)
+        return none(e);
+    if (!depth--)
+        return NULL;
+    switch (i->op) {
+    case SpvOpLoad: return growth_of_load(e, i);
+    case SpvOpPhi: /* a counter's start, where the loop adds what all workgroups add */
+    case SpvOpCopyObject:
+    case SpvOpBitcast:
+    case SpvOpUConvert:
+    case SpvOpSConvert: return growth(e, spv_operand(i, 0), depth);
+    case SpvOpIAdd:
+    case SpvOpISub:
+        a = growth(e, spv_operand(i, 0), depth);
+        b = growth(e, spv_operand(i, 1), depth);
+        return !a || !b             ? NULL
+               : i->op == SpvOpIAdd ? LLVMBuildAdd(e->b, a, b, "")
+                                    : LLVMBuildSub(e->b, a, b, "");
+    case SpvOpIMul: return growth_of_product(e, i, depth);
+    case SpvOpUDiv:
+        a = growth(e, spv_operand(i, 0), depth);
+        if (!a || ir_is_int(a, 0))
+            return a;
+        return spv_constant(e->module, spv_operand(i, 1), &x) && x
+                   ? LLVMBuildUDiv(e->b, a, ir_int(e->i64, x), "")
+                   : NULL;
+    case SpvOpUMod: a = growth(e, spv_operand(i, 0), depth); return a && ir_is_int(a, 0) ? a : NULL;
+    default: return NULL;
+    }
+}
+
+LV next_group_distance(Emit *e, SpvId pointer)
+{
+    const SpvInst *chain = spv_def(e->module, pointer);
+    if (!chain || (chain->op != SpvOpAccessChain && chain->op != SpvOpInBoundsAccessChain))
+        return NULL;
+    const SpvType *t = spv_type_of(e->module, spv_operand(chain, 0));
+    LV sum = none(e);
+    t = t && t->kind == SPV_POINTER ? t->element : NULL;
+    for (uint32_t k = 1; t && k < spv_n_operands(chain); k++) {
+        uint64_t member = 0;
+        bool known = spv_constant(e->module, spv_operand(chain, k), &member);
+        LV by = known ? none(e) : growth(e, spv_operand(chain, k), DEPTH);
+        bool array = t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
+        if (!by || (!array && !ir_is_int(by, 0)))
+            return NULL;
+        if (array)
+            sum = LLVMBuildAdd(e->b, sum,
+                               LLVMBuildMul(e->b, by, ir_int(e->i64, t->array_stride), ""), "");
+        t = t->kind != SPV_STRUCT        ? t->element
+            : known && member < t->count ? t->members[member]
+                                         : NULL;
+    }
+    return t && !ir_is_int(sum, 0) ? sum : NULL;
+}
