@@ -21,7 +21,7 @@
 enum { MOST_DEFINES = 4, MOST_SPECS = 7, MOST_BUFFERS = 5, MOST_ROUNDS = 101, N_HINTS = 4 };
 
 /* seconds: that measuring a row takes; that a driver may take to make a kernel; that a device is
- * kept busy before, since one that was idle begins at a third of its clock */
+ * kept busy before, since one that was idle begins at a sixth of its clock */
 static const double PATIENCE = 2, MOST_TO_MAKE = 10, WARM_UP = 0.5;
 
 static double now(void)

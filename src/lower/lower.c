@@ -369,6 +369,8 @@ static bool lower_all(PassContext *c, const LowerOptions *o)
     for (const SpvInst *i = l.m->globals.first; i; i = i->next)
         if (refuse_declaration(&l, i))
             return false;
+    if (!(o->profile->features & PROFILE_HAS_WAIT_QUEUES))
+        pass_drop_wait_queues(l.m);
     drop_lines(l.m);
     small_floats(&l);
     l.pass = "small_numbers";
