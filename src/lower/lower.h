@@ -150,7 +150,7 @@ typedef struct LowerOptions {
  * for wait queues included.
  * Functions, variables and the structure of control flow stay. False after reporting. */
 bool lower_module(SpvModule *m, const LowerOptions *o, DiagSink *sink);
-/* The same of a module for any stage: bf16, fp8 and what stands for them, and the hints. All entry points
+/* The same of a module for any stage: bf16, fp8, what stands for them, and hints. All entry points
  * and constants stay. False, too, where it has matrices. */
 bool lower_types(SpvModule *m, const LowerProfile *profile, DiagSink *sink);
 
