@@ -82,6 +82,11 @@ SpvId build_less(Lower *l, SpvInst *at, SpvId a, SpvId b)
     return BUILD(l, at, SpvOpULessThan, build_bool(l), a, b);
 }
 
+SpvId build_both(Lower *l, SpvInst *at, uint16_t op, SpvId a, SpvId b)
+{
+    return !a ? b : !b ? a : BUILD(l, at, op, build_bool(l), a, b);
+}
+
 SpvId build_select(Lower *l, SpvInst *at, SpvId c, SpvId a, SpvId b)
 {
     return BUILD(l, at, SpvOpSelect, spv_def(l->m, a)->type, c, a, b);

@@ -44,6 +44,8 @@ typedef struct LowerView {
     SpvId variable, number, view; /* number: their type */
 } LowerView;
 
+typedef struct LowerLineGroup LowerLineGroup; /* load_lines.c */
+
 typedef struct Lower {
     SpvModule *m;
     const LowerProfile *profile;
@@ -74,6 +76,7 @@ typedef struct Lower {
     bool made_rows;      /* lower_rows left arrays that nothing needs */
     bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
     bool hinted;         /* loops asked for wait queues */
+    LowerLineGroup *lines; /* that is being collected */
     bool shuffles;
     bool failed;
 } Lower;
@@ -134,6 +137,8 @@ SpvId build_div(Lower *l, SpvInst *at, SpvId a, uint32_t b);
 SpvId build_mod(Lower *l, SpvInst *at, SpvId a, uint32_t b);
 SpvId build_min(Lower *l, SpvInst *at, SpvId a, uint32_t most);
 SpvId build_less(Lower *l, SpvInst *at, SpvId a, SpvId b); /* unsigned */
+/* Of two conditions, of which 0 is none. */
+SpvId build_both(Lower *l, SpvInst *at, uint16_t op, SpvId a, SpvId b);
 SpvId build_select(Lower *l, SpvInst *at, SpvId c, SpvId a, SpvId b);
 /* Any integer as u32, by truncation or with its sign. */
 SpvId build_to_u32(Lower *l, SpvInst *at, SpvId value);

@@ -26,12 +26,12 @@ typedef struct LineLoad {
 } LineLoad;
 
 /* Of one block, with nothing between them that uses them or writes memory. */
-typedef struct LineGroup {
+struct LowerLineGroup {
     Lower *l;
     LineLoad loads[MOST_LOADS];
     uint32_t n;
     SpvInst *made[MOST_LOADS]; /* where the lines are whole vectors */
-} LineGroup;
+};
 
 /* ---- which loads ----------------------------------------------------------------------------- */
 
@@ -102,15 +102,11 @@ static bool open_load(Lower *l, SpvInst *i, LineLoad *x)
 
 /* ---- what becomes of a group ----------------------------------------------------------------- */
 
-static SpvId both(Lower *l, SpvInst *at, SpvId a, SpvId b)
-{
-    return !a ? b : BUILD(l, at, SpvOpLogicalAnd, build_bool(l), a, b);
-}
-
 /* Lines begin at multiples of a vector, and none ends outside of the buffer: what is outside of it
  * may be asked for, and each number that is not is loaded then. */
-static SpvId is_whole(Lower *l, SpvInst *at, const LineLoad *x, SpvId view)
+static SpvId is_whole(Lower *l, SpvInst *at, const LineLoad *x)
 {
+    SpvId view = lower_tensor_view(l, x->variable->id, x->vector);
     const LowerAddress *a = &x->address;
     uint32_t bytes = (uint32_t)x->vector->size;
     SpvId u32 = build_u32(l), zero = build_const(l, 0);
@@ -121,10 +117,12 @@ static SpvId is_whole(Lower *l, SpvInst *at, const LineLoad *x, SpvId view)
     SpvId last = build_mul(l, at, x->stride, build_const(l, a->major - 1));
     SpvId span = build_add(l, at, last, build_const(l, x->per_line * bytes));
     SpvId yes = BUILD(l, at, SpvOpIEqual, build_bool(l), odd, zero);
-    yes = both(l, at, yes, build_less(l, at, x->stride, build_const(l, LARGEST_STRIDE)));
-    yes = both(l, at, yes, build_less(l, at, x->start, length));
+    yes = build_both(l, at, SpvOpLogicalAnd, yes,
+                     build_less(l, at, x->stride, build_const(l, LARGEST_STRIDE)));
+    yes = build_both(l, at, SpvOpLogicalAnd, yes, build_less(l, at, x->start, length));
     SpvId left = build_sub(l, at, length, x->start);
-    return both(l, at, yes, BUILD(l, at, SpvOpULessThanEqual, build_bool(l), span, left));
+    return build_both(l, at, SpvOpLogicalAnd, yes,
+                      BUILD(l, at, SpvOpULessThanEqual, build_bool(l), span, left));
 }
 
 /* Vector `k` of the invocation: its line, and which one of that. */
@@ -170,7 +168,7 @@ static SpvInst *get_matrix(Lower *l, SpvInst *at, const LineLoad *x)
 }
 
 /* The matrices in `yes`, by way of workgroup memory. */
-static void fill_yes(LineGroup *g, SpvInst *yes)
+static void fill_yes(LowerLineGroup *g, SpvInst *yes)
 {
     Lower *l = g->l;
     for (uint32_t k = 0; k < g->n; k++)
@@ -183,7 +181,7 @@ static void fill_yes(LineGroup *g, SpvInst *yes)
         g->made[k] = get_matrix(l, yes, &g->loads[k]);
 }
 
-static void close_group(LineGroup *g)
+static void close_group(LowerLineGroup *g)
 {
     Lower *l = g->l;
     if (!g->n)
@@ -191,9 +189,8 @@ static void close_group(LineGroup *g)
     SpvInst *at = g->loads[g->n - 1].inst, *yes, *no;
     SpvId condition = 0;
     for (uint32_t k = 0; k < g->n; k++) {
-        LineLoad *x = &g->loads[k];
-        SpvId view = lower_tensor_view(l, x->variable->id, x->vector);
-        condition = both(l, at, condition, is_whole(l, at, x, view));
+        SpvId whole = is_whole(l, at, &g->loads[k]);
+        condition = build_both(l, at, SpvOpLogicalAnd, condition, whole);
     }
     build_either(l, at, condition, &yes, &no);
     fill_yes(g, yes);
@@ -213,7 +210,7 @@ static void close_group(LineGroup *g)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static bool uses_one(const LineGroup *g, const SpvInst *i)
+static bool uses_one(const LowerLineGroup *g, const SpvInst *i)
 {
     uint16_t at[64];
     for (uint32_t n = spv_id_operands(i, at, COUNT_OF(at)), k = 0; k < n; k++)
@@ -230,7 +227,7 @@ static bool may_pass(const SpvInst *i)
 }
 
 /* Vectors of workgroup memory that loads of the group with such vectors take. */
-static uint32_t taken(const LineGroup *g, const SpvType *vector)
+static uint32_t taken(const LowerLineGroup *g, const SpvType *vector)
 {
     uint32_t n = 0;
     for (uint32_t k = 0; k < g->n; k++)
@@ -239,7 +236,7 @@ static uint32_t taken(const LineGroup *g, const SpvType *vector)
     return n;
 }
 
-static bool add_load(LineGroup *g, LineLoad *x)
+static bool add_load(LowerLineGroup *g, LineLoad *x)
 {
     Lower *l = g->l;
     x->first = taken(g, x->vector);
@@ -256,12 +253,13 @@ static bool add_load(LineGroup *g, LineLoad *x)
     return true;
 }
 
-static void visit(LineGroup *g, SpvInst *i)
+static void visit(Lower *l, SpvInst *i)
 {
+    LowerLineGroup *g = l->lines;
     LineLoad x;
     if (!may_pass(i) || uses_one(g, i))
         close_group(g);
-    if (!open_load(g->l, i, &x) || add_load(g, &x))
+    if (!open_load(l, i, &x) || add_load(g, &x))
         return;
     close_group(g);
     add_load(g, &x);
@@ -269,15 +267,9 @@ static void visit(LineGroup *g, SpvInst *i)
 
 void load_lines(Lower *l)
 {
-    LineGroup *g = NEW(l->scratch, LineGroup);
-    VEC(SpvInst *) list = { 0 };
-    g->l = l;
     if (!(l->profile->features & PROFILE_HAS_SLOW_LOADS) || !l->hinted)
         return;
-    for (SpvFunction *f = l->m->functions; f; f = f->next)
-        for (SpvBlock *b = f->first; b; b = b->next)
-            for (SpvInst *i = b->insts.first; i; i = i->next)
-                vec_push(l->scratch, &list, i);
-    for (uint32_t k = 0; k < list.len && !l->failed; k++)
-        visit(g, list.data[k]);
+    l->lines = NEW(l->scratch, LowerLineGroup);
+    l->lines->l = l;
+    lower_each(l, visit);
 }

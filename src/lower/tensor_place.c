@@ -6,18 +6,13 @@
  */
 #include "lower/tensor.h"
 
-static SpvId both(Lower *l, SpvInst *at, uint16_t op, SpvId a, SpvId b)
-{
-    return !a ? b : !b ? a : BUILD(l, at, op, build_bool(l), a, b);
-}
-
 /* first <= x < first + count, by u32 that wraps. */
 static SpvId is_out(Lower *l, SpvInst *at, SpvId x, SpvId first, SpvId count)
 {
     SpvId below = build_less(l, at, x, first);
     SpvId above = BUILD(l, at, SpvOpUGreaterThanEqual, build_bool(l), x,
                         BUILD(l, at, SpvOpIAdd, build_u32(l), first, count));
-    return both(l, at, SpvOpLogicalOr, below, above);
+    return build_both(l, at, SpvOpLogicalOr, below, above);
 }
 
 static SpvId remainder_of(Lower *l, SpvInst *at, SpvId *x, SpvId by)
@@ -35,8 +30,9 @@ static SpvId from_matrix(Lower *l, SpvInst *at, const LowerTensorAccess *a, SpvI
     *clipped = 0;
     if (a->view) {
         const SpvId *clip = a->v + VIEW_CLIP * a->of_view.dims;
-        *clipped = both(l, at, SpvOpLogicalOr, is_out(l, at, row, clip[CLIP_ROW], clip[CLIP_ROWS]),
-                        is_out(l, at, column, clip[CLIP_COLUMN], clip[CLIP_COLUMNS]));
+        *clipped =
+            build_both(l, at, SpvOpLogicalOr, is_out(l, at, row, clip[CLIP_ROW], clip[CLIP_ROWS]),
+                       is_out(l, at, column, clip[CLIP_COLUMN], clip[CLIP_COLUMNS]));
         row = build_sub(l, at, row, clip[CLIP_ROW]);
         column = build_sub(l, at, column, clip[CLIP_COLUMN]);
         width = build_min(l, at, clip[CLIP_COLUMNS], cols);
@@ -105,7 +101,7 @@ static SpvId is_inside(Lower *l, SpvInst *at, SpvId c, SpvId size)
 {
     SpvId zero = build_const(l, 0), b = build_bool(l);
     SpvId positive = BUILD(l, at, SpvOpSGreaterThanEqual, b, c, zero);
-    return both(l, at, SpvOpLogicalAnd, positive, build_less(l, at, c, size));
+    return build_both(l, at, SpvOpLogicalAnd, positive, build_less(l, at, c, size));
 }
 
 /* Along each dimension from where the slice begins. Where two of them are the matrix' rows and
@@ -137,7 +133,7 @@ static void through_layout(Lower *l, SpvInst *at, const LowerTensorAccess *a, co
         SpvId size = a->x[TENSOR_SIZE * dims + k], block = a->x[TENSOR_BLOCK * dims + k];
         SpvId c = BUILD(l, at, SpvOpIAdd, build_u32(l), span[k], a->x[TENSOR_OFFSET * dims + k]);
         if (tests)
-            p->inside = both(l, at, SpvOpLogicalAnd, p->inside, is_inside(l, at, c, size));
+            p->inside = build_both(l, at, SpvOpLogicalAnd, p->inside, is_inside(l, at, c, size));
         else if (mode != SpvTensorClampModeUndefined)
             c = wrap(l, at, a, c, size);
         p->block[k] = c;
@@ -155,7 +151,7 @@ LowerTensorPlace lower_tensor_place(Lower *l, SpvInst *at, const LowerTensorAcce
     find_span(l, at, a, (SpvId[]){ row, column }, &p, span);
     through_layout(l, at, a, span, &p);
     if (p.clipped)
-        p.inside = both(l, at, SpvOpLogicalAnd, p.inside,
-                        BUILD(l, at, SpvOpLogicalNot, build_bool(l), p.clipped));
+        p.inside = build_both(l, at, SpvOpLogicalAnd, p.inside,
+                              BUILD(l, at, SpvOpLogicalNot, build_bool(l), p.clipped));
     return p;
 }
