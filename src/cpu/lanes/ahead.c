@@ -23,7 +23,18 @@ struct LanesAhead {
         LV base, offset, first;
         int64_t constant;
     } row[REMEMBERED];
+    uint32_t *asked, question; /* by id: the last question that it was asked for */
 };
+
+static struct LanesAhead *state(Emit *e)
+{
+    Lanes *lanes = lanes_of(e);
+    if (!lanes->ahead) {
+        lanes->ahead = NEW(e->arena, struct LanesAhead);
+        lanes->ahead->asked = NEW_ARRAY(e->arena, uint32_t, e->module->bound);
+    }
+    return lanes->ahead;
+}
 
 /* Whether a value is another one in each iteration: made of a phi of the loop's, or beyond what is
  * looked at. */
@@ -66,28 +77,31 @@ static bool is_of_another_axis(const Emit *e, const SpvInst *i)
 }
 
 /* Whether a value is another one in each workgroup, as far as one sees. */
-static bool is_workgroups_own(const Emit *e, SpvId id, bool *seen)
+static bool is_workgroups_own(const Emit *e, SpvId id, struct LanesAhead *a)
 {
     const SpvInst *i = spv_def(e->module, id);
     uint16_t at[16];
-    if (!i || seen[id] || is_of_another_axis(e, i))
+    if (!i || a->asked[id] == a->question || is_of_another_axis(e, i))
         return false;
-    seen[id] = true;
+    a->asked[id] = a->question;
     if (i->op == SpvOpVariable)
         return is_of_workgroup(e, id);
     uint32_t n = i->block ? spv_id_operands(i, at, COUNT_OF(at)) : 0;
     bool own = false;
     for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)) && !own; k++)
-        own = is_workgroups_own(e, i->words[at[k]], seen);
+        own = is_workgroups_own(e, i->words[at[k]], a);
     return own;
 }
 
 /* What all workgroups read alike does not go on behind it. */
-static bool goes_through_a_row(const Emit *e, const SpvInst *i)
+static bool goes_through_a_row(Emit *e, const SpvInst *i)
 {
     const CfgLoop *loop = e->cfg->blocks[e->position].loop;
-    return loop && !loop->parent && moves_on(e, loop, spv_operand(i, 0), DEPTH) &&
-           is_workgroups_own(e, spv_operand(i, 0), NEW_ARRAY(e->arena, bool, e->module->bound));
+    if (!loop || loop->parent || !moves_on(e, loop, spv_operand(i, 0), DEPTH))
+        return false;
+    struct LanesAhead *a = state(e);
+    a->question++;
+    return is_workgroups_own(e, spv_operand(i, 0), a);
 }
 
 /* What a load's lanes read, from the first byte to behind the last. */
@@ -154,12 +168,11 @@ static bool are_alike(LV x, LV y, uint32_t depth)
 /* Whether a load before it in the block reads nearly the same lines. */
 static bool is_repeated(Emit *e, const EmitPointer *p, const Reach *what)
 {
-    Lanes *lanes = lanes_of(e);
-    if (!lanes->ahead)
-        lanes->ahead = NEW(e->arena, struct LanesAhead);
-    struct LanesAhead *a = lanes->ahead;
-    if (a->position != e->position)
-        *a = (struct LanesAhead){ .position = e->position };
+    struct LanesAhead *a = state(e);
+    if (a->position != e->position) {
+        a->position = e->position;
+        a->n = 0;
+    }
     for (uint32_t k = 0; k < MIN(a->n, REMEMBERED); k++) {
         const struct Row *r = &a->row[k];
         int64_t apart = 0;

@@ -39,18 +39,16 @@ static LV growth_of_load(Emit *e, const SpvInst *i)
 
 static LV growth_of_product(Emit *e, const SpvInst *i, uint32_t depth)
 {
-    for (uint32_t k = 0; k < 2; k++) {
-        LV by = growth(e, spv_operand(i, k), depth), same = growth(e, spv_operand(i, 1 - k), depth);
-        if (!by || !same || !ir_is_int(same, 0))
-            continue;
-        if (ir_is_int(by, 0))
-            return by;
-        LV factor = emit_leaf(e, spv_operand(i, 1 - k), 0);
-        return emit_is_lanes(factor)
-                   ? NULL
-                   : LLVMBuildMul(e->b, by, emit_cast_index(e, factor, e->i64), "");
-    }
-    return NULL;
+    LV by[] = { growth(e, spv_operand(i, 0), depth), growth(e, spv_operand(i, 1), depth) };
+    uint32_t k = by[0] && ir_is_int(by[0], 0); /* the one that grows */
+    if (!by[0] || !by[1] || !ir_is_int(by[1 - k], 0))
+        return NULL;
+    if (ir_is_int(by[k], 0))
+        return by[k];
+    LV factor = emit_leaf(e, spv_operand(i, 1 - k), 0);
+    return emit_is_lanes(factor)
+               ? NULL
+               : LLVMBuildMul(e->b, by[k], emit_cast_index(e, factor, e->i64), "");
 }
 
 static LV growth(Emit *e, SpvId id, uint32_t depth)
