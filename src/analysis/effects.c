@@ -28,9 +28,7 @@ bool calls_only_read(SpvModule *m, const SpvInst *i)
 {
     SpvId callees[SPV_MAX_CALLEES];
     for (uint32_t n = spv_callees(m, i, callees); n-- > 0;) {
-        const SpvFunction *f = m->functions;
-        while (f && f->def->id != callees[n])
-            f = f->next;
+        const SpvFunction *f = spv_function(m, callees[n]);
         if (!f || !f->first)
             return false;
         for (const SpvBlock *b = f->first; b; b = b->next)

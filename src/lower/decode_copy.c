@@ -22,14 +22,6 @@ typedef struct Copy {
     Map kinds, types; /* by id of the copy: its kind, and what type the original has */
 } Copy;
 
-SpvFunction *lower_tensor_function(const Lower *l, SpvId id)
-{
-    SpvFunction *f = l->m->functions;
-    while (f && f->def->id != id)
-        f = f->next;
-    return f;
-}
-
 static uint32_t kind_of(const Copy *c, SpvId id)
 {
     uint64_t kind = PLAIN;
@@ -337,7 +329,7 @@ static bool copy_blocks(Copy *c, const SpvFunction *from, SpvFunction *f)
 SpvId lower_tensor_copy_decoder(LowerDecodeCopy *of, SpvId function, uint64_t given)
 {
     Lower *l = of->l;
-    const SpvFunction *from = lower_tensor_function(l, function);
+    const SpvFunction *from = spv_function(l->m, function);
     Copy c = { .of = of, .l = l, .m = l->m, .from = from, .given = given, .n = l->m->bound };
     for (uint32_t k = 0; k < of->made.len; k++)
         if (of->made.data[k].function == function && of->made.data[k].given == given)

@@ -100,6 +100,5 @@ typedef struct LowerDecodeCopy {
 } LowerDecodeCopy;
 SpvId lower_tensor_copy_decoder(LowerDecodeCopy *c, SpvId function,
                                 uint64_t given); /* 0 after reporting */
-SpvFunction *lower_tensor_function(const Lower *l, SpvId id);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct Decoder {
 
 static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
 {
-    const SpvFunction *f = lower_tensor_function(l, a->decode);
+    const SpvFunction *f = spv_function(l->m, a->decode);
     const SpvType *t[3] = { NULL };
     uint32_t n = 0;
     for (const SpvInst *p = f ? f->head.first : NULL; p; p = p->next)

@@ -126,7 +126,7 @@ static bool reduces_alone(const Grid *g, const SpvInst *i, const SpvType *from, 
 static bool has_effects(Lower *l, SpvId function, uint32_t depth)
 {
     SpvId called[SPV_MAX_CALLEES];
-    const SpvFunction *f = lower_tensor_function(l, function);
+    const SpvFunction *f = spv_function(l->m, function);
     for (const SpvBlock *b = f ? f->first : NULL; b; b = b->next)
         for (const SpvInst *i = b->insts.first; i; i = i->next) {
             const SpvInst *root =

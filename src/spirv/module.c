@@ -21,6 +21,14 @@ SpvModule *spv_module(Arena *arena, uint32_t bound)
 
 SpvInst *spv_def(const SpvModule *m, SpvId id) { return id < m->defs_cap ? m->defs[id] : NULL; }
 
+SpvFunction *spv_function(const SpvModule *m, SpvId id)
+{
+    SpvFunction *f = m->functions;
+    while (f && f->def->id != id)
+        f = f->next;
+    return f;
+}
+
 uint32_t spv_callees(const SpvModule *m, const SpvInst *i, SpvId out[SPV_MAX_CALLEES])
 {
     uint32_t n = 0;

@@ -227,6 +227,7 @@ void spv_each_id(SpvInst *i, void (*visit)(void *user, uint32_t *id), void *user
  * many there are. */
 uint32_t spv_id_operands(const SpvInst *i, uint16_t *at, uint32_t cap);
 
+SpvFunction *spv_function(const SpvModule *m, SpvId id); /* or NULL */
 /* The functions that an instruction calls, itself or for the elements of a matrix: their ids. */
 enum { SPV_MAX_CALLEES = 2 };
 uint32_t spv_callees(const SpvModule *m, const SpvInst *i, SpvId out[SPV_MAX_CALLEES]);

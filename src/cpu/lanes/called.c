@@ -32,14 +32,6 @@ enum { MOST_ARGUMENTS = 256, MOST_RESULTS = 64 }; /* leaves; lanes_call refuses 
 
 static const char section[] = "SPV_NV_cooperative_matrix2";
 
-static SpvFunction *function_of(const SpvModule *m, SpvId id)
-{
-    for (SpvFunction *f = m->functions; f; f = f->next)
-        if (f->def->id == id)
-            return f;
-    return NULL;
-}
-
 static uint32_t vary(const Uniformity *u, uint8_t *varying, uint32_t bound)
 {
     uint32_t more = 0;
@@ -281,7 +273,7 @@ static bool fits(Emit *e, const SpvFunction *f, const LanesCall *c)
 
 bool lanes_call(Emit *e, const LanesCall *c)
 {
-    SpvFunction *f = function_of(e->module, c->function);
+    SpvFunction *f = spv_function(e->module, c->function);
     if (!f || !f->first || c->n_results > MOST_RESULTS || !fits(e, f, c)) {
         emit_error(e, c->inst, section,
                    "the function's parameters and result are not what the instruction passes and "

@@ -136,17 +136,9 @@ bool tensor_open(Emit *e, const SpvInst *i, MatTransfer *x)
 /* ---- decode functions --------------------------------------------------------------------------
  */
 
-static const SpvFunction *find_function(Emit *e, SpvId id)
-{
-    const SpvFunction *f = e->module->functions;
-    while (f && f->def->id != id)
-        f = f->next;
-    return f;
-}
-
 static uint64_t block_bytes(Emit *e, const MatTransfer *x, SpvId decode)
 {
-    const SpvFunction *f = find_function(e, decode);
+    const SpvFunction *f = spv_function(e->module, decode);
     const SpvInst *i = f ? f->head.first : NULL;
     while (i && i->op != SpvOpFunctionParameter)
         i = i->next;
@@ -168,7 +160,7 @@ static uint64_t block_bytes(Emit *e, const MatTransfer *x, SpvId decode)
 void tensor_open_decode(Emit *e, MatTransfer *x)
 {
     x->unit = block_bytes(e, x, x->decode);
-    const SpvFunction *f = x->decode_vector ? find_function(e, x->decode_vector) : NULL;
+    const SpvFunction *f = x->decode_vector ? spv_function(e->module, x->decode_vector) : NULL;
     const SpvType *t = f ? spv_type(e->module, f->def->type) : NULL;
     if (!t || t->kind != SPV_VECTOR || (t->count != 2 && t->count != 4 && t->count != 8))
         return;
