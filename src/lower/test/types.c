@@ -108,3 +108,21 @@ TEST(what_is_refused)
         arena_free(&a);
     }
 }
+
+/* Loops of other stages may have hints for wait queues as well. */
+TEST(hints_are_dropped)
+{
+    static const char loop[] =
+        "%yes = OpConstantTrue %bool\n%loops = OpFunction %void None %fn\n%first = OpLabel\n"
+        "OpBranch %head\n%head = OpLabel\nOpLoopMerge %out %next MultipleWaitQueuesQCOM 2\n"
+        "OpBranchConditional %yes %out %next\n%next = OpLabel\nOpBranch %head\n"
+        "%out = OpLabel\nOpReturn\nOpFunctionEnd\n";
+    for (uint32_t has = 0; has < 2; has++) {
+        Arena a = { 0 };
+        TestDiags d;
+        SpvModule *m = lowered(&a, loop, has ? PROFILE_HAS_WAIT_QUEUES : 0, &d);
+        CHECK(m && pass_has_wait_queues(m) == (has != 0));
+        CHECK_CONTAINS(d.text, "");
+        arena_free(&a);
+    }
+}
