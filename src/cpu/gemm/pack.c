@@ -137,8 +137,8 @@ static void store_limbs(GemmGen *g, LLVMValueRef x, uint32_t n, LLVMValueRef to,
     LLVMValueRef upper = LLVMBuildAnd(g->b, bits, ir_int(words, 0xffff0000), "");
     LLVMValueRef rest =
         LLVMBuildFSub(g->b, x, LLVMBuildBitCast(g->b, upper, LLVMTypeOf(x), ""), "");
-    ir_store(g->b, upper_halves(g, upper, n), to, n * g->p->unit);
-    ir_store(g->b, upper_halves(g, rest, n), at(g, to, k64(g, lower)), n * g->p->unit);
+    ir_store(g->b, upper_halves(g, upper, n), to, g->p->unit);
+    ir_store(g->b, upper_halves(g, rest, n), at(g, to, k64(g, lower)), g->p->unit);
 }
 
 /* What has been seen of specials, and n further units: the highest bit of a half is set where its

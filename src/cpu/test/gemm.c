@@ -480,7 +480,7 @@ TEST(infinities_and_nans)
 {
     static const uint8_t sizes[][6] = {
         { 16, 16, 16, 2, 2, 2 }, { 32, 32, 64, 1, 1, 1 }, { 64, 48, 32, 1, 1, 2 },
-        { 8, 8, 8, 8, 8, 4 },
+        { 8, 8, 8, 8, 8, 4 },    { 32, 32, 144, 1, 1, 2 }, /* rows that begin within a vector */
     };
     for (uint32_t i = 0; i < COUNT_OF(sizes); i++)
         for (uint32_t ty = 1; ty <= 2; ty++)
