@@ -68,7 +68,8 @@ bool place_has_availability(const Lower *l)
 void place_barrier(Lower *l, SpvInst *at, uint32_t scope)
 {
     bool own = scope == SpvScopeSubgroup && l->width <= l->profile->max_subgroup_size;
-    if (own && l->profile->features & PROFILE_HAS_LOCKSTEP)
+    /* in lockstep are those of the driver's own size: a layer may list larger ones */
+    if (own && l->width <= l->profile->subgroup_size && l->profile->features & PROFILE_HAS_LOCKSTEP)
         return;
     uint32_t make = place_has_availability(l)
                         ? SpvMemorySemanticsMakeAvailableMask | SpvMemorySemanticsMakeVisibleMask
