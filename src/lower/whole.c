@@ -29,9 +29,9 @@ static void widen_scopes(Lower *l, SpvInst *i)
 
 void lower_whole_subgroup(Lower *l)
 {
-    uint32_t own = l->profile->subgroup_size;
-    l->widened = l->width > l->profile->max_subgroup_size && l->invocations == l->width &&
-                 l->width % own == 0 && has_matrices(l->m);
+    uint32_t own = l->profile->max_subgroup_size; /* which pipelines require of wider ones */
+    l->widened =
+        l->width > own && l->invocations == l->width && l->width % own == 0 && has_matrices(l->m);
     if (!l->widened || !lower_workgroup_deals(l, own))
         return;
     wide_subgroups(l);
