@@ -137,9 +137,10 @@ static void load_row(Emit *e, const EmitPointer *p, const Around *r, uint32_t fi
 {
     LanesPart part[MOST];
     LV leaves[MOST];
-    const SpvType *word = p->at.type->bits == 16 && n % 2 == 0 ? pair_word_type(e) : NULL;
+    bool halves = p->at.type->kind == SPV_INT && p->at.type->bits == 16 && n % 2 == 0;
+    const SpvType *word = halves ? pair_word_type(e) : NULL;
     parts_of(e, p, first, n, part);
-    if (word && p->at.type->kind == SPV_INT)
+    if (word)
         load_words(e, p, word, part, n, leaves);
     else
         access_load_parts(e, p, part, n, leaves);
