@@ -91,16 +91,22 @@ static bool lists(const Lower *l, const Product *p, const LowerShape *s)
     return !saturates || !s->m || s->flexible || s->k == p->t[0]->cols;
 }
 
-static uint64_t size_of(const LowerShape *s) { return (uint64_t)s->m * s->n * s->k; }
+/* Any size before one that matrices are tiles of, and large tiles before small ones. But where rows
+ * are made of others' rows these must be held as those, which is known of tiles alone. */
+static uint64_t worth(const Lower *l, const LowerShape *s)
+{
+    uint64_t size = (uint64_t)s->m * s->n * s->k;
+    if (!s->m)
+        return UINT64_MAX;
+    return !s->flexible ? size : l->has_rows ? 0 : UINT64_MAX;
+}
 
 static const LowerShape *best_for(const Lower *l, const Product *p)
 {
     const LowerShape *best = NULL;
     for (uint32_t k = 0; k < l->profile->n_shapes; k++) {
         const LowerShape *s = &l->profile->shapes[k];
-        bool whole = best && (!best->m || best->flexible);
-        if (lists(l, p, s) &&
-            (!best || !s->m || s->flexible || (!whole && size_of(s) > size_of(best))))
+        if (lists(l, p, s) && (!best || worth(l, s) > worth(l, best)))
             best = s;
     }
     return best;
@@ -125,11 +131,12 @@ static void decide_product(Deciding *d, const Product *p)
         decide(d, p->t[k], s ? tile_of(s, k, p->t[k]) : (LowerFate){ FATE_ARRAY, 0, 0 });
 }
 
-/* A type that nothing multiplies: any tile that is listed for its use. */
+/* A type that nothing multiplies: the largest tile that is listed for its use. */
 static void decide_alone(Deciding *d, const SpvType *t)
 {
     const LowerProfile *p = d->l->profile;
     LowerFate f = { FATE_ARRAY, 0, 0 };
+    uint32_t most = 0;
     for (uint32_t k = 0; k < p->n_shapes; k++) {
         const LowerShape *s = &p->shapes[k];
         uint32_t operand = t->use == SpvCooperativeMatrixUseMatrixAKHR   ? 0
@@ -139,9 +146,13 @@ static void decide_alone(Deciding *d, const SpvType *t)
         bool fits = s->scope == t->scope && (of[operand] == lower_type_of(t->element, false) ||
                                              of[operand] == lower_type_of(t->element, true));
         LowerFate tile = tile_of(s, operand, t);
-        if (fits && divides(d->l, tile, t) && is_of_size(d->l, s, operand, t) &&
-            f.kind != FATE_STAYS)
+        uint32_t size = s->flexible && d->l->has_rows ? 0 : tile.rows * tile.cols;
+        if (!fits || !divides(d->l, tile, t) || !is_of_size(d->l, s, operand, t))
+            continue;
+        if (f.kind == FATE_ARRAY || size > most) {
             f = tile;
+            most = size;
+        }
     }
     decide(d, t, f);
 }

@@ -76,6 +76,7 @@ typedef struct Lower {
     bool made_rows;      /* lower_rows left arrays that nothing needs */
     bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
     bool hinted;         /* loops asked for wait queues */
+    bool has_rows;       /* matrices of arrays that are functions of others' rows */
     LowerLineGroup *lines; /* that is being collected */
     bool shuffles;
     bool failed;
@@ -412,6 +413,8 @@ bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column);
 /* Before it: matrices of arrays that are functions of others' rows are made of those, where it is
  * known who holds what. */
 void lower_rows(Lower *l);
+bool lower_has_rows(
+    Lower *l); /* there are such matrices, whoever holds what; wants l->m, scratch */
 uint32_t lower_qcom_width(const Lower *l); /* invocations that a subgroup must have for them */
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);

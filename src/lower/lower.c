@@ -274,32 +274,43 @@ static bool lower_without_parts(Lower *l, SpvModule *undealt, const LowerOptions
     return run_passes(l);
 }
 
-/* Where loads are slow the kernel becomes one whose loops with hints load an iteration ahead, and
- * whose matrices are values; what cannot be structured afterwards stays as it was. The target's
- * other subgroups run meanwhile, so that loading further ahead only costs registers. */
-static bool load_ahead(PassContext *c, bool *hinted)
+/* Drivers that do not say who holds what take conversions by memory anyway; `cuda` has opened its
+ * kernels by itself. */
+static bool may_have_rows(const SpvModule *m, const LowerProfile *p)
 {
-    PassAheadReport report = { .arena = c->scratch, .most = 1 };
-    PassOptions o = *c->options;
-    SpvModule *m = spv_clone(c->module->arena, c->module);
-    o.optimise = true;
-    o.fuse_steps = 1;
-    o.ahead = &report;
-    if (!pass_pipeline(m, &o, &c->entry, c->sink))
-        return false;
-    *hinted = !report.unstructured;
-    if (*hinted)
-        spv_move(c->module, m);
-    return true;
+    return (p->ownership == PROFILE_ASKED || p->ownership == PROFILE_LINEAR) &&
+           !(p->features & PROFILE_HAS_QCOM) &&
+           edit_find_capability(m, SpvCapabilityCooperativeMatrixConversionQCOM);
 }
 
-static bool take_hints(PassContext *c, uint32_t features, bool *hinted)
+/* Where loads are slow the kernel becomes one whose loops with hints load an iteration ahead, and
+ * whose matrices are values; where it is known who holds what, arrays of rows become the numbers in
+ * them, if that lets lower_rows make matrices of others. What cannot be structured afterwards stays
+ * as it was. The target's other subgroups run meanwhile, so that loading further ahead only costs
+ * registers. */
+static bool open_kernel(PassContext *c, const LowerProfile *p, Lower *l)
 {
-    if (features & PROFILE_HAS_WAIT_QUEUES)
+    PassAheadReport report = { .arena = c->scratch, .most = 1 };
+    PassOptions o = { .entry = c->options->entry,
+                      .subgroup_size = c->options->subgroup_size,
+                      .fuse_steps = 1,
+                      .optimise = true,
+                      .ahead = &report };
+    if (p->features & PROFILE_HAS_WAIT_QUEUES)
         return true;
-    if (features & PROFILE_HAS_SLOW_LOADS && pass_has_wait_queues(c->module) &&
-        !load_ahead(c, hinted))
-        return false;
+    bool ahead = p->features & PROFILE_HAS_SLOW_LOADS && pass_has_wait_queues(c->module);
+    if (ahead || may_have_rows(c->module, p)) {
+        SpvModule *m = spv_clone(c->module->arena, c->module);
+        if (!ahead)
+            pass_drop_wait_queues(m);
+        if (!pass_pipeline(m, &o, &c->entry, c->sink))
+            return false;
+        Lower opened = { .m = m, .scratch = c->scratch };
+        l->has_rows = !report.unstructured && may_have_rows(m, p) && lower_has_rows(&opened);
+        l->hinted = !report.unstructured && ahead;
+        if (l->has_rows || l->hinted)
+            spv_move(c->module, m);
+    }
     pass_drop_wait_queues(c->module);
     return true;
 }
@@ -311,9 +322,9 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
                 .scratch = c->scratch,
                 .sink = c->sink,
                 .report = o->report };
-    if (!take_hints(c, o->profile->features, &l.hinted))
-        return false;
-    if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c))
+    if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c) ||
+        !open_kernel(c, o->profile, &l) ||
+        !spv_entry_point(c->module, o->entry, &c->entry, c->sink))
         return false;
     l.entry = c->entry;
     drop_lines(l.m);

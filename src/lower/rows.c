@@ -24,6 +24,7 @@ typedef struct Rows {
     SpvId matrices[MOST_LEAVES];                     /* whose rows they are of */
     SpvId numbers[MOST_LEAVES], staged[MOST_LEAVES]; /* of an invocation, and in its row */
     LowerDeal *deal;                                 /* NULL: it only looks */
+    bool anyhow;                                     /* whoever holds what */
 } Rows;
 
 /* Component k of an array that is made here; 0: it is not known. */
@@ -104,7 +105,8 @@ static SpvId rows_of(const Rows *r, const SpvId *x)
                 t->scope == r->type->scope &&
                 (t->use == SpvCooperativeMatrixUseMatrixBKHR) == r->by_column &&
                 spv_type(l->m, made->type)->element == t->element;
-    return same && deal_is_known(l, t) && lower_are_alike(l, t, r->type) ? matrix : 0;
+    bool held = r->anyhow || (deal_is_known(l, t) && lower_are_alike(l, t, r->type));
+    return same && held ? matrix : 0;
 }
 
 static SpvId of_all(Rows *r, const SpvId *x);
@@ -244,26 +246,47 @@ static void make(Rows *r, SpvInst *i, const SpvId *x)
     build_replace(l, i, matrix);
 }
 
-static void visit(Lower *l, SpvInst *i)
+/* The array's components, as a matrix' row is made of them; NULL: nothing holds for them. */
+static SpvId *open_rows(Rows *r, Lower *l, const SpvInst *i)
 {
-    if (i->op != SpvOpCompositeConstructCoopMatQCOM)
-        return;
     SpvId array = spv_operand(i, 0);
     const SpvType *t = spv_type(l->m, i->type), *from = spv_type_of(l->m, array);
-    Rows r = { .l = l, .type = t, .by_column = t->use == SpvCooperativeMatrixUseMatrixBKHR };
-    r.n = from->count;
+    r->l = l;
+    r->type = t;
+    r->by_column = t->use == SpvCooperativeMatrixUseMatrixBKHR;
+    r->n = from->count;
+    if (from->element != t->element || r->n != (r->by_column ? t->rows : t->cols))
+        return NULL;
+    SpvId *x = NEW_ARRAY(l->scratch, SpvId, r->n);
+    for (uint32_t k = 0; k < r->n; k++)
+        x[k] = component(l, array, k);
+    return part_odd(r, x) && of_all(r, x) && r->n_matrices ? x : NULL;
+}
+
+bool lower_has_rows(Lower *l)
+{
+    for (SpvFunction *f = l->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next) {
+                Rows r = { .anyhow = true };
+                if (i->op == SpvOpCompositeConstructCoopMatQCOM && open_rows(&r, l, i))
+                    return true;
+            }
+    return false;
+}
+
+static void visit(Lower *l, SpvInst *i)
+{
+    const SpvType *t = i->op == SpvOpCompositeConstructCoopMatQCOM ? spv_type(l->m, i->type) : NULL;
+    if (!t || !deal_is_known(l, t))
+        return;
+    Rows r = { 0 };
+    SpvId *x = open_rows(&r, l, i);
     r.scope =
         lower_is_part(l, t) && !lower_is_own_part(l, t, r.by_column) ? SpvScopeWorkgroup : t->scope;
     /* a part of what a whole row is made of is not a row */
     LowerPart whole = lower_part(l, t);
-    bool row = (r.by_column ? whole.row_parts : whole.column_parts) == 1;
-    if (!row || from->element != t->element || r.n != (r.by_column ? t->rows : t->cols) ||
-        !deal_is_known(l, t))
-        return;
-    SpvId *x = NEW_ARRAY(l->scratch, SpvId, r.n);
-    for (uint32_t k = 0; k < r.n; k++)
-        x[k] = component(l, array, k);
-    if (part_odd(&r, x) && of_all(&r, x) && r.n_matrices)
+    if (x && (r.by_column ? whole.row_parts : whole.column_parts) == 1)
         make(&r, i, x);
 }
 

@@ -15,6 +15,17 @@
 // RUN: %heddle compile %s -D ROWS -D LANES=64 --subgroup-size 64 --emit passes -o %t.spvasm && \
 // RUN: %heddle compile %t.spvasm --for %S/own.json --subgroup-size 64 --emit spirv -o %t.spv && \
 // RUN: %spirv-dis %t.spv | %filecheck %s --check-prefix OWN
+// What asks for tiles of the target gets such a module by itself, loops over arrays and all, and
+// tiles although matrices could stay as they are:
+// RUN: B="--bind 0=randn:f32[64,64]@1 --bind 1=randn:f32[64,64]@2"; \
+// RUN: for n in 32 64; do for w in ROWS COLUMNS; do \
+// RUN:   W="-D $w -D LANES=$n -D LOOPS --subgroup-size $n"; \
+// RUN:   %heddle compile %s $W --for %S/flexible.json --emit spirv -o %t.spv | %filecheck %s && \
+// RUN:   %spirv-val --target-env vulkan1.3 %t.spv && \
+// RUN:   %heddle run %s $W --device reference $B --bind 2=zeros:f32[5,64,64] --out 2=%t.npy && \
+// RUN:   %heddle run %t.spv --subgroup-size 32 $B --bind 2=zeros:f32[5,64,64] --compare 2=%t.npy --tolerance 1e-6 || \
+// RUN:     exit 1; \
+// RUN: done; done
 // CHECK: OpCompositeConstructCoopMatQCOM {{ *}}3 {{ *}}lower_qcom {{ *}}made of others' elements
 // CHECK: OpCompositeExtractCoopMatQCOM {{ *}}2 {{ *}}lower_qcom {{ *}}workgroup memory
 // CHECK: OpCompositeConstructCoopMatQCOM {{ *}}2 {{ *}}lower_qcom {{ *}}workgroup memory
@@ -41,10 +52,15 @@ const int N = 8;
 #define Matrix coopmat<float, gl_ScopeSubgroup, N, LANES, gl_MatrixUseB>
 #endif
 
+#ifdef LOOPS
+#define EACH
+#else
+#define EACH [[unroll]]
+#endif
 #define TAKE(what, n)                                                                              \
     {                                                                                              \
         Matrix m;                                                                                  \
-        [[unroll]] for (int k = 0; k < N; k++)                                                     \
+        EACH for (int k = 0; k < N; k++)                                                           \
             made[k] = (what);                                                                      \
         vectorToCoopmatQCOM(made, m);                                                              \
         coopMatStore(m, z, (n) * 64 * 64, 64, ROW_MAJOR);                                          \
