@@ -413,8 +413,8 @@ bool lower_is_own_part(const Lower *l, const SpvType *matrix, bool by_column);
 /* Before it: matrices of arrays that are functions of others' rows are made of those, where it is
  * known who holds what. */
 void lower_rows(Lower *l);
-bool lower_has_rows(
-    Lower *l); /* there are such matrices, whoever holds what; wants l->m, scratch */
+/* Whether there are such matrices, whoever holds what. It wants l->m and l->scratch alone. */
+bool lower_has_rows(Lower *l);
 uint32_t lower_qcom_width(const Lower *l); /* invocations that a subgroup must have for them */
 /* Reductions, functions of elements, conversions between uses, transposition. */
 void lower_nv2(Lower *l);

@@ -140,7 +140,7 @@ static double rounded(HeddleType t, double x)
 
 static const uint32_t shapes[][2] = {
     {16, 16}, {16, 8}, {64, 64}, {32, 48}, {5, 7}, {16, 128}, {24, 40}, {128, 20}, {1, 1},
-    {33, 63}, {63, 33},
+    {33, 63}, {63, 33}, {69, 130},
 };
 
 /* ---- conversions ----------------------------------------------------------------------------- */
@@ -175,7 +175,8 @@ static void conversions(int device)
             HeddleDefine d[] = {{"T", t->name}, {"U", u->name}, {"SCOPE", scopes[3 * w].name}};
             HeddleModule *m = compile(&f, "nv_convert.comp", d, 3);
             CHECK(m);
-            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
+            uint32_t s = p % 2 + p / 2 % HEDDLE_TEST_STEP * 2;
+            for (; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
                 CHECK(convert(&f, m, device, &scopes[3 * w + (s + p) % 3], t, u, shapes[s][0],
                               shapes[s][1]));
             heddle_module_free(m);
@@ -233,7 +234,8 @@ static void elements(int device)
                                  { "SCOPE", scopes[3 * w].name } };
             HeddleModule *m = compile(&f, "nv_element.comp", d, 3);
             CHECK(m);
-            for (uint32_t s = w; m && s + 1 < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
+            uint32_t s = w + p % HEDDLE_TEST_STEP * 2;
+            for (; m && s + 1 < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP)
                 CHECK(element(&f, m, device, &scopes[3 * w + (s + p) % 3], t, shapes[s][0],
                               shapes[s][1]));
             heddle_module_free(m);
@@ -317,7 +319,8 @@ static void reductions(int device)
                                  { "SCOPE", scopes[3 * w].name } };
             HeddleModule *m = compile(&f, "nv_reduce.comp", d, 5);
             CHECK(m);
-            for (uint32_t s = p % 2; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP) {
+            uint32_t s = p % 2 + p / N_TYPES % HEDDLE_TEST_STEP * 2;
+            for (; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP) {
                 uint32_t M = shapes[s][0], N = shapes[s][1];
                 if (!mode->two || !((M | N) % 2))
                     CHECK(reduce(&f, m, device, &scopes[3 * w + (s + p) % 3], t, mode, sum, M, N));

@@ -8,9 +8,9 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-enum { DEPTH = 24 };
+enum { BUDGET = 128 }; /* of instructions, one that several sums share as often */
 
-static LV growth(Emit *e, SpvId id, uint32_t depth);
+static LV growth(Emit *e, SpvId id, uint32_t *budget);
 
 static LV none(Emit *e) { return ir_int(e->i64, 0); }
 
@@ -37,9 +37,9 @@ static LV growth_of_load(Emit *e, const SpvInst *i)
     return known ? ir_int(e->i64, axis == 0) : NULL;
 }
 
-static LV growth_of_product(Emit *e, const SpvInst *i, uint32_t depth)
+static LV growth_of_product(Emit *e, const SpvInst *i, uint32_t *budget)
 {
-    LV by[] = { growth(e, spv_operand(i, 0), depth), growth(e, spv_operand(i, 1), depth) };
+    LV by[] = { growth(e, spv_operand(i, 0), budget), growth(e, spv_operand(i, 1), budget) };
     uint32_t k = by[0] && ir_is_int(by[0], 0); /* the one that grows */
     if (!by[0] || !by[1] || !ir_is_int(by[1 - k], 0))
         return NULL;
@@ -51,38 +51,41 @@ static LV growth_of_product(Emit *e, const SpvInst *i, uint32_t depth)
                : LLVMBuildMul(e->b, by[k], emit_cast_index(e, factor, e->i64), "");
 }
 
-static LV growth(Emit *e, SpvId id, uint32_t depth)
+static LV growth(Emit *e, SpvId id, uint32_t *budget)
 {
     const SpvInst *i = spv_def(e->module, id);
     uint64_t x;
     LV a, b;
     if (!i || !i->block)
         return none(e);
-    if (!depth--)
+    if (!*budget)
         return NULL;
+    --*budget;
     switch (i->op) {
     case SpvOpLoad: return growth_of_load(e, i);
     case SpvOpPhi: /* a counter's start, where the loop adds what all workgroups add */
     case SpvOpCopyObject:
     case SpvOpBitcast:
     case SpvOpUConvert:
-    case SpvOpSConvert: return growth(e, spv_operand(i, 0), depth);
+    case SpvOpSConvert: return growth(e, spv_operand(i, 0), budget);
     case SpvOpIAdd:
     case SpvOpISub:
-        a = growth(e, spv_operand(i, 0), depth);
-        b = growth(e, spv_operand(i, 1), depth);
+        a = growth(e, spv_operand(i, 0), budget);
+        b = growth(e, spv_operand(i, 1), budget);
         return !a || !b             ? NULL
                : i->op == SpvOpIAdd ? LLVMBuildAdd(e->b, a, b, "")
                                     : LLVMBuildSub(e->b, a, b, "");
-    case SpvOpIMul: return growth_of_product(e, i, depth);
+    case SpvOpIMul: return growth_of_product(e, i, budget);
     case SpvOpUDiv:
-        a = growth(e, spv_operand(i, 0), depth);
+        a = growth(e, spv_operand(i, 0), budget);
         if (!a || ir_is_int(a, 0))
             return a;
         return spv_constant(e->module, spv_operand(i, 1), &x) && x
                    ? LLVMBuildUDiv(e->b, a, ir_int(e->i64, x), "")
                    : NULL;
-    case SpvOpUMod: a = growth(e, spv_operand(i, 0), depth); return a && ir_is_int(a, 0) ? a : NULL;
+    case SpvOpUMod:
+        a = growth(e, spv_operand(i, 0), budget);
+        return a && ir_is_int(a, 0) ? a : NULL;
     default: return NULL;
     }
 }
@@ -94,11 +97,12 @@ LV next_group_distance(Emit *e, SpvId pointer)
         return NULL;
     const SpvType *t = spv_type_of(e->module, spv_operand(chain, 0));
     LV sum = none(e);
+    uint32_t budget = BUDGET;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = 1; t && k < spv_n_operands(chain); k++) {
         uint64_t member = 0;
         bool known = spv_constant(e->module, spv_operand(chain, k), &member);
-        LV by = known ? none(e) : growth(e, spv_operand(chain, k), DEPTH);
+        LV by = known ? none(e) : growth(e, spv_operand(chain, k), &budget);
         bool array = t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
         if (!by || (!array && !ir_is_int(by, 0)))
             return NULL;

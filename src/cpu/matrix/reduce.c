@@ -328,25 +328,52 @@ static void copy_bytes(Emit *e, const MatReduction *r, LV to, LV from, uint64_t 
     LLVMBuildMemCpy(e->b, to, r->bytes, from, r->bytes, ir_int(e->i64, bytes));
 }
 
-enum { STORE_BYTES = 64, BEHIND_LINE = 2 * STORE_BYTES };
+/* Of stores that cross no cache line; bytes of a line behind itself, so that it can be read from any
+ * place on; vectors of it that stay in registers. */
+enum { STORE_BYTES = 64, BEHIND_LINE = 2 * STORE_BYTES, MOST_HELD = 8 };
+
+/* From a byte of a tile to its first cache line. */
+static LV to_cache_line(Emit *e, LV p)
+{
+    LV at = LLVMBuildNeg(e->b, LLVMBuildPtrToInt(e->b, p, e->i64, ""), "");
+    return LLVMBuildAnd(e->b, at, ir_int(e->i64, STORE_BYTES - 1), "");
+}
 
 /* Copies a long line to so many and the beginning of the next, by stores that do not cross cache
  * lines: of the line twice over, from where the first cache line begins in each. It has room for
- * BEHIND_LINE more bytes. */
+ * BEHIND_LINE more bytes. Lines in which they begin at the same place are written together, so that
+ * it is read less often. */
 static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLines *to)
 {
     uint64_t bytes = (uint64_t)to->length * r->bytes;
+    uint32_t phases = STORE_BYTES / MIN(bytes & -bytes, STORE_BYTES);
+    uint32_t vectors = (uint32_t)((bytes + STORE_BYTES - 1) / STORE_BYTES);
+    if (vectors > MOST_HELD || to->n < 2 * phases)
+        phases = to->n;
+    LT type = LLVMVectorType(e->i8, STORE_BYTES);
+    LV *x = NEW_ARRAY(e->arena, LV, vectors);
     copy_bytes(e, r, ir_at(e->b, row, ir_int(e->i64, bytes)), row, BEHIND_LINE);
-    EmitLoop l = loop_begin(e, ir_int(e->i64, to->n));
-    LV line = mat_at(e, to->p, l.index, bytes);
-    LV from = LLVMBuildNeg(e->b, LLVMBuildPtrToInt(e->b, line, e->i64, ""), "");
-    from = LLVMBuildAnd(e->b, from, ir_int(e->i64, STORE_BYTES - 1), "");
-    for (uint64_t k = 0; k < bytes; k += STORE_BYTES) {
-        LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k), "");
-        LV x = ir_load(e->b, LLVMVectorType(e->i8, STORE_BYTES), ir_at(e->b, row, at), r->bytes);
-        ir_store(e->b, x, ir_at(e->b, line, at), STORE_BYTES);
+    EmitLoop l = loop_begin(e, ir_int(e->i64, phases));
+    LV first = mat_at(e, to->p, l.index, bytes), from = to_cache_line(e, first);
+    for (uint32_t k = 0; k < vectors; k++) {
+        LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k * STORE_BYTES), "");
+        x[k] = ir_load(e->b, type, ir_at(e->b, row, at), r->bytes);
     }
+    LV lines = ir_int(e->i64, to->n + phases - 1);
+    lines = LLVMBuildUDiv(e->b, LLVMBuildSub(e->b, lines, l.index, ""), ir_int(e->i64, phases), "");
+    EmitLoop k = loop_begin(e, lines);
+    LV line = ir_at(e->b, mat_at(e, first, k.index, phases * bytes), from);
+    for (uint32_t v = 0; v < vectors; v++)
+        ir_store(e->b, x[v], ir_at(e->b, line, ir_int(e->i64, v * STORE_BYTES)), STORE_BYTES);
+    loop_end(e, &k);
     loop_end(e, &l);
+}
+
+/* Lines that are so long that two ends of them never share a cache line, and do not begin at one. */
+static bool are_uneven(const MatReduction *r, const MatLines *to)
+{
+    uint64_t bytes = (uint64_t)to->length * r->bytes;
+    return bytes >= BEHIND_LINE && bytes % STORE_BYTES && to->n > 1;
 }
 
 /* Makes all lines equal to `row`. */
@@ -354,7 +381,7 @@ static void repeat_line(Emit *e, const MatReduction *r, LV row, const MatLines *
 {
     uint64_t bytes = (uint64_t)to->length * r->bytes;
     uint32_t n = to->n;
-    bool aligned = bytes >= BEHIND_LINE && bytes % STORE_BYTES && n > 1;
+    bool aligned = are_uneven(r, to);
     EmitLoop l = loop_begin(e, ir_int(e->i64, aligned ? 2 : n));
     copy_bytes(e, r, mat_at(e, to->p, l.index, (aligned ? n - 1 : 1) * bytes), row, bytes);
     loop_end(e, &l);
@@ -362,13 +389,19 @@ static void repeat_line(Emit *e, const MatReduction *r, LV row, const MatLines *
         repeat_aligned(e, r, row, &(MatLines){ to->p, n - 1, to->length });
 }
 
-/* Fills line k with row[k]. */
-static void fill_lines(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+static LV load_all(Emit *e, const MatReduction *r, LV row, LV index, uint32_t n)
+{
+    return ir_splat(e->b, ir_load(e->b, r->type, mat_at(e, row, index, r->bytes), r->bytes), n);
+}
+
+/* Fills line k with row[k]: every `step`-th line from the first on. */
+static void fill_some(Emit *e, const MatReduction *r, LV row, const MatLines *to, uint32_t step)
 {
     uint32_t length = to->length;
-    EmitLoop l = loop_begin(e, ir_int(e->i64, to->n));
-    LV line = mat_at(e, to->p, l.index, (uint64_t)length * r->bytes);
-    LV x = emit_lanes(e, ir_load(e->b, r->type, mat_at(e, row, l.index, r->bytes), r->bytes));
+    EmitLoop l = loop_begin(e, ir_int(e->i64, (to->n - 1) / step + 1));
+    LV index = LLVMBuildMul(e->b, l.index, ir_int(e->i64, step), "");
+    LV line = mat_at(e, to->p, index, (uint64_t)length * r->bytes);
+    LV x = load_all(e, r, row, index, e->W);
     if (length >= e->W) {
         EmitLoop k = loop_begin(e, ir_int(e->i64, length / e->W));
         mat_store_run(e, x, mat_at(e, line, k.index, e->W * r->bytes), e->W, r->bytes);
@@ -379,6 +412,43 @@ static void fill_lines(Emit *e, const MatReduction *r, LV row, const MatLines *t
         mat_store_run(e, x, mat_at(e, line, ir_int(e->i64, length - rest), r->bytes), rest,
                       r->bytes);
     loop_end(e, &l);
+}
+
+/* The same from each line's first cache line on, by stores that do not cross them: the last ones
+ * have the next line's beginning in them. Neither that of the first line nor the last line. */
+static void fill_aligned(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+{
+    uint64_t bytes = (uint64_t)to->length * r->bytes;
+    uint32_t n = STORE_BYTES / r->bytes;
+    uint32_t vectors = (uint32_t)((bytes + STORE_BYTES - 1) / STORE_BYTES);
+    LV ids[STORE_BYTES];
+    LT type = LLVMIntTypeInContext(e->cx, 8 * r->bytes);
+    for (uint32_t k = 0; k < n; k++)
+        ids[k] = ir_int(type, k);
+    EmitLoop l = loop_begin(e, ir_int(e->i64, to->n - 1));
+    LV line = mat_at(e, to->p, l.index, bytes), from = to_cache_line(e, line);
+    LV x = load_all(e, r, row, l.index, n);
+    LV y = load_all(e, r, row, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""), n);
+    for (uint32_t k = 0; k < vectors; k++) {
+        LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k * STORE_BYTES), ""), value = x;
+        if (k + 2 >= vectors) {
+            LV left = LLVMBuildSub(e->b, ir_int(e->i64, bytes), at, "");
+            left = LLVMBuildSDiv(e->b, left, ir_int(e->i64, r->bytes), "");
+            left = ir_splat(e->b, LLVMBuildTrunc(e->b, left, type, ""), n);
+            LV mine = LLVMBuildICmp(e->b, LLVMIntSLT, LLVMConstVector(ids, n), left, "");
+            value = LLVMBuildSelect(e->b, mine, x, y, "");
+        }
+        ir_store(e->b, value, ir_at(e->b, line, at), STORE_BYTES);
+    }
+    loop_end(e, &l);
+}
+
+static void fill_lines(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+{
+    bool aligned = are_uneven(r, to);
+    fill_some(e, r, row, to, aligned ? to->n - 1 : 1);
+    if (aligned)
+        fill_aligned(e, r, row, to);
 }
 
 /* The lines of a dense tile. */
