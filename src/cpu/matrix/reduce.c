@@ -359,9 +359,8 @@ static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLine
         LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k * STORE_BYTES), "");
         x[k] = ir_load(e->b, type, ir_at(e->b, row, at), r->bytes);
     }
-    LV lines = ir_int(e->i64, to->n + phases - 1);
-    lines = LLVMBuildUDiv(e->b, LLVMBuildSub(e->b, lines, l.index, ""), ir_int(e->i64, phases), "");
-    EmitLoop k = loop_begin(e, lines);
+    LV lines = LLVMBuildSub(e->b, ir_int(e->i64, to->n + phases - 1), l.index, "");
+    EmitLoop k = loop_begin(e, LLVMBuildUDiv(e->b, lines, ir_int(e->i64, phases), ""));
     LV line = ir_at(e->b, mat_at(e, first, k.index, phases * bytes), from);
     for (uint32_t v = 0; v < vectors; v++)
         ir_store(e->b, x[v], ir_at(e->b, line, ir_int(e->i64, v * STORE_BYTES)), STORE_BYTES);
