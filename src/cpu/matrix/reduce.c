@@ -328,8 +328,8 @@ static void copy_bytes(Emit *e, const MatReduction *r, LV to, LV from, uint64_t 
     LLVMBuildMemCpy(e->b, to, r->bytes, from, r->bytes, ir_int(e->i64, bytes));
 }
 
-/* Of stores that cross no cache line; bytes of a line behind itself, so that it can be read from any
- * place on; vectors of it that stay in registers. */
+/* Of stores that cross no cache line; bytes of a line behind itself, so that it can be read from
+ * any place on; vectors of it that stay in registers. */
 enum { STORE_BYTES = 64, BEHIND_LINE = 2 * STORE_BYTES, MOST_HELD = 8 };
 
 /* From a byte of a tile to its first cache line. */
@@ -368,7 +368,7 @@ static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLine
     loop_end(e, &l);
 }
 
-/* Lines that are so long that two ends of them never share a cache line, and do not begin at one. */
+/* Lines so long that no two of their ends share a cache line, which do not all begin at one. */
 static bool are_uneven(const MatReduction *r, const MatLines *to)
 {
     uint64_t bytes = (uint64_t)to->length * r->bytes;
@@ -420,22 +420,23 @@ static void fill_aligned(Emit *e, const MatReduction *r, LV row, const MatLines 
     uint64_t bytes = (uint64_t)to->length * r->bytes;
     uint32_t n = STORE_BYTES / r->bytes;
     uint32_t vectors = (uint32_t)((bytes + STORE_BYTES - 1) / STORE_BYTES);
-    LV ids[STORE_BYTES];
+    LV ids[2][STORE_BYTES]; /* of the elements of the last two vectors */
     LT type = LLVMIntTypeInContext(e->cx, 8 * r->bytes);
-    for (uint32_t k = 0; k < n; k++)
-        ids[k] = ir_int(type, k);
+    for (uint32_t k = 0; k < 2 * n; k++)
+        ids[k / n][k % n] = ir_int(type, k);
     EmitLoop l = loop_begin(e, ir_int(e->i64, to->n - 1));
     LV line = mat_at(e, to->p, l.index, bytes), from = to_cache_line(e, line);
     LV x = load_all(e, r, row, l.index, n);
     LV y = load_all(e, r, row, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""), n);
+    LV mine = ir_int(e->i64, bytes - (vectors - 2) * (uint64_t)STORE_BYTES);
+    mine = LLVMBuildSDiv(e->b, LLVMBuildSub(e->b, mine, from, ""), ir_int(e->i64, r->bytes), "");
+    mine = ir_splat(e->b, LLVMBuildTrunc(e->b, mine, type, ""), n);
     for (uint32_t k = 0; k < vectors; k++) {
         LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k * STORE_BYTES), ""), value = x;
         if (k + 2 >= vectors) {
-            LV left = LLVMBuildSub(e->b, ir_int(e->i64, bytes), at, "");
-            left = LLVMBuildSDiv(e->b, left, ir_int(e->i64, r->bytes), "");
-            left = ir_splat(e->b, LLVMBuildTrunc(e->b, left, type, ""), n);
-            LV mine = LLVMBuildICmp(e->b, LLVMIntSLT, LLVMConstVector(ids, n), left, "");
-            value = LLVMBuildSelect(e->b, mine, x, y, "");
+            LV id = LLVMConstVector(ids[k + 2 - vectors], n);
+            LV is_mine = LLVMBuildICmp(e->b, LLVMIntSLT, id, mine, "");
+            value = LLVMBuildSelect(e->b, is_mine, x, y, "");
         }
         ir_store(e->b, value, ir_at(e->b, line, at), STORE_BYTES);
     }
