@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Twice a round over one M x N tile of a subgroup: WHAT 0 copies it to memory that stays in the cache,
-// 1 to 3 reduce it by rows, columns or to one number (in all elements), 4 puts every element through
-// a function; 5 is arithmetic on the whole matrix, 6 the same by a function. Elements are of type T.
+// 1 to 3 reduce it by rows, columns or to one number (in all elements), which is the largest or (SUM)
+// the sum, 4 puts every element through a function; 5 is arithmetic on the whole matrix, 6 the same by a function. Elements are of type T.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -27,7 +27,11 @@ layout(set = 0, binding = 0) readonly buffer In { T from[]; };
 layout(set = 0, binding = 1) writeonly buffer Out { T to[]; };
 layout(push_constant) uniform Push { uint rounds; float scale; };
 
-T larger(const in T a, const in T b) { return T(max(float(a), float(b))); }
+#ifdef SUM
+T combined(const in T a, const in T b) { return T(float(a) + float(b)); }
+#else
+T combined(const in T a, const in T b) { return T(max(float(a), float(b))); }
+#endif
 T scaled(const in uint row, const in uint col, const in T x, const in float s)
 {
     return T(col > row ? 0.0 : float(x) * s);
@@ -46,8 +50,8 @@ void main()
         coopMatStore(x, to, 0, N, gl_CooperativeMatrixLayoutRowMajor);
         coopMatStore(x, to, M * N, N, gl_CooperativeMatrixLayoutRowMajor);
 #elif WHAT < 4
-        coopMatReduceNV(y, x, MODE, larger);
-        coopMatReduceNV(x, y, MODE, larger);
+        coopMatReduceNV(y, x, MODE, combined);
+        coopMatReduceNV(x, y, MODE, combined);
 #elif WHAT == 4
         coopMatPerElementNV(x, x, scaled, scale);
         coopMatPerElementNV(x, x, scaled, scale);

@@ -37,13 +37,18 @@ static const Scope scopes[] = {
     { "gl_ScopeWorkgroup", 16, 256 }, { "gl_ScopeWorkgroup", 64, 64 },
 };
 
-typedef struct Type { HeddleType type; const char *name; double tolerance; } Type;
+typedef struct Type {
+    HeddleType type;
+    const char *name;
+    double tolerance;
+    bool has_arithmetic; /* in GLSL */
+} Type;
 
 static const Type types[] = {
-    { HEDDLE_F32, "float", 2e-6 },      { HEDDLE_F16, "float16_t", 2e-3 },
-    { HEDDLE_BF16, "bfloat16_t", 2e-2 }, { HEDDLE_S32, "int", 0 },
-    { HEDDLE_U8, "uint8_t", 0 },        { HEDDLE_S16, "int16_t", 0 },
-    { HEDDLE_E4M3, "floate4m3_t", 0.1 }, { HEDDLE_E5M2, "floate5m2_t", 0.2 },
+    { HEDDLE_F32, "float", 2e-6, true },          { HEDDLE_F16, "float16_t", 2e-3, true },
+    { HEDDLE_BF16, "bfloat16_t", 2e-2, false },   { HEDDLE_S32, "int", 0, true },
+    { HEDDLE_U8, "uint8_t", 0, true },            { HEDDLE_S16, "int16_t", 0, true },
+    { HEDDLE_E4M3, "floate4m3_t", 0.1, false },   { HEDDLE_E5M2, "floate5m2_t", 0.2, false },
 };
 
 enum { MAX_ARRAYS = 6 };
@@ -257,15 +262,20 @@ static const Mode modes[] = {
     { "gl_CooperativeMatrixReduce2x2NV", false, false, true },
 };
 
-/* Over the elements that are combined for (i, j): their sum or largest, and the sum of sizes. */
-static double reduced(const HeddleArray *x, const Mode *mode, bool sum, uint32_t M, uint32_t N,
+typedef enum Kind { LARGEST, SUM, SMALLEST, N_KINDS } Kind;
+
+static const char *const combinations[] = { "T(max(W(a),W(b)))", "T(W(a)+W(b))",
+                                            "T(min(W(a),W(b)))" };
+
+/* Over the elements that are combined for (i, j), and the sum of sizes. */
+static double reduced(const HeddleArray *x, const Mode *mode, Kind kind, uint32_t M, uint32_t N,
                       uint32_t i, uint32_t j, double *size)
 {
     uint32_t r0 = mode->two ? 2 * i : mode->cols ? 0 : i, r1 = mode->two ? r0 + 2 : mode->cols ? M
         : i + 1;
     uint32_t c0 = mode->two ? 2 * j : mode->rows ? 0 : j, c1 = mode->two ? c0 + 2 : mode->rows ? N
         : j + 1;
-    double s = 0, most = -INFINITY;
+    double s = 0, most = -INFINITY, least = INFINITY;
     *size = 0;
     for (uint32_t r = r0; r < r1; r++)
         for (uint32_t c = c0; c < c1; c++) {
@@ -273,12 +283,13 @@ static double reduced(const HeddleArray *x, const Mode *mode, bool sum, uint32_t
             s += v;
             *size += fabs(v);
             most = fmax(most, v);
+            least = fmin(least, v);
         }
-    return sum ? s : most;
+    return kind == SUM ? s : kind == LARGEST ? most : least;
 }
 
 static bool reduce(Fixture *f, HeddleModule *m, int device, const Scope *s, const Type *t,
-                   const Mode *mode, bool sum, uint32_t M, uint32_t N)
+                   const Mode *mode, Kind kind, uint32_t M, uint32_t N)
 {
     uint32_t rows = mode->two ? M / 2 : mode->cols ? M + 3 : M;
     uint32_t cols = mode->two ? N / 2 : mode->rows ? N / 2 + 1 : N;
@@ -288,9 +299,9 @@ static bool reduce(Fixture *f, HeddleModule *m, int device, const Scope *s, cons
     bool ok = run(f, m, device, s, &r);
     for (uint32_t e = 0; ok && e < rows * cols; e++) {
         double size,
-            want = reduced(r.array[0], mode, sum, M, N, e / cols, e % cols, &size);
+            want = reduced(r.array[0], mode, kind, M, N, e / cols, e % cols, &size);
         ok = near(mode->name, s, heddle_array_get(r.array[1], e), want,
-                  sum ? t->tolerance * (1 + size) : 0, e);
+                  kind == SUM ? t->tolerance * (1 + size) : 0, e);
     }
     if (!ok)
         printf("of %ux%u %s\n", M, N, t->name);
@@ -300,22 +311,22 @@ static bool reduce(Fixture *f, HeddleModule *m, int device, const Scope *s, cons
 
 static void reductions(int device)
 {
-    static const uint8_t which[] = { 0, 1, 3, 6, 7 };
+    static const uint8_t which[] = { 0, 1, 2, 3, 5, 6, 7 }; /* as many as no step divides */
     enum { N_TYPES = COUNT_OF(which), N_MODES = COUNT_OF(modes) };
     Fixture f = setup();
-    for (uint32_t p = 0; p < N_TYPES * N_MODES * 2; p++) {
+    for (uint32_t p = 0; p < N_TYPES * N_MODES * N_KINDS; p++) {
         if (!TEST_TAKES(p))
             continue;
         const Type *t = &types[which[p % N_TYPES]];
         const Mode *mode = &modes[p / N_TYPES % N_MODES];
-        bool sum = p / N_TYPES / N_MODES;
+        Kind kind = p / N_TYPES / N_MODES;
         for (uint32_t w = 0; w < 2; w++) {
-            if ((p + sum + w + (uint32_t)device) % 2)
-                continue;       /* one scope for sums, the other for the largest */
+            if ((p + kind + w + (uint32_t)device) % 2)
+                continue;       /* one scope for sums, the other for those picked */
             HeddleDefine d[] = { { "T", t->name },
                                  { "MODE", mode->name },
-                                 { "COMBINE(a,b)", sum ? "T(W(a)+W(b))" : "T(max(W(a),W(b)))" },
-                                 { "W", which[p % N_TYPES] < 6 ? "T" : "float" },
+                                 { "COMBINE(a,b)", combinations[kind] },
+                                 { "W", t->has_arithmetic ? "T" : "float" },
                                  { "SCOPE", scopes[3 * w].name } };
             HeddleModule *m = compile(&f, "nv_reduce.comp", d, 5);
             CHECK(m);
@@ -323,7 +334,7 @@ static void reductions(int device)
             for (; m && s < COUNT_OF(shapes); s += 2 * HEDDLE_TEST_STEP) {
                 uint32_t M = shapes[s][0], N = shapes[s][1];
                 if (!mode->two || !((M | N) % 2))
-                    CHECK(reduce(&f, m, device, &scopes[3 * w + (s + p) % 3], t, mode, sum, M, N));
+                    CHECK(reduce(&f, m, device, &scopes[3 * w + (s + p) % 3], t, mode, kind, M, N));
             }
             heddle_module_free(m);
         }

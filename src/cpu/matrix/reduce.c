@@ -7,16 +7,20 @@
  * of the lines in two vectors are combined with their second halves into one vector, so that W
  * elements of W lines cost about W calls, and the results come out in order. The order of
  * combination depends only on the sizes.
+ *
+ * The larger or the smaller of two narrow floats needs no floats: it is that of integers in the
+ * same order, of which the machine compares as many at once as it has bytes.
  */
 #include "cpu/matrix/matrix.h"
 
 /* Elements are of `type` in memory; what is combined is of `held`: float for 8-bit floats
- * (emit/held.c), else the same. */
+ * (emit/held.c), else the same. Or, with `pick`, an integer of their size. */
 typedef struct MatReduction {
     const SpvInst *inst;
     IrComp comp, held;
     LT type;
     uint32_t bytes;
+    const char *pick; /* the intrinsic that combines them; NULL: the function does */
 } MatReduction;
 typedef struct MatLines {
     LV p;
@@ -25,6 +29,8 @@ typedef struct MatLines {
 
 static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
 {
+    if (r->pick)
+        return ir_binary(e->b, r->pick, x, y);
     LV args[] = { x, y }, result = x;
     LanesCall c = {
         r->inst, spv_operand(r->inst, 2), args, 2, NULL, &result, 1, r->held != r->comp
@@ -33,8 +39,23 @@ static LV combine_by_call(Emit *e, const MatReduction *r, LV x, LV y)
     return result;
 }
 
+/* A float's bits as an integer in the same order, and back. */
+static LV in_order(Emit *e, const MatReduction *r, LV x)
+{
+    LT type = LLVMTypeOf(x);
+    bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    LT bits = LLVMIntTypeInContext(e->cx, 8 * r->bytes);
+    bits = vector ? LLVMVectorType(bits, LLVMGetVectorSize(type)) : bits;
+    x = LLVMBuildBitCast(e->b, x, bits, "");
+    LV negative = LLVMBuildAShr(e->b, x, ir_inum(x, 8 * r->bytes - 1), "");
+    LV flips = LLVMBuildLShr(e->b, negative, ir_inum(x, 1), "");
+    return LLVMBuildXor(e->b, x, flips, "");
+}
+
 static LV hold(Emit *e, const MatReduction *r, LV x)
 {
+    if (r->pick)
+        return in_order(e, r, x);
     return ops_convert(e, x, r->comp, r->held, ROUND_NEAREST, false);
 }
 
@@ -45,7 +66,10 @@ static LV load_run(Emit *e, const MatReduction *r, LV p, uint32_t n)
 
 static void store_run(Emit *e, const MatReduction *r, LV x, LV p, uint32_t n)
 {
-    x = arith_convert(e->b, x, r->held, r->comp, ROUND_NEAREST, false);
+    if (r->pick)
+        x = in_order(e, r, x);
+    else
+        x = arith_convert(e->b, x, r->held, r->comp, ROUND_NEAREST, false);
     mat_store_run(e, x, p, n, r->bytes);
 }
 
@@ -68,7 +92,7 @@ typedef struct MatVectors {
 /* 8-bit floats side by side are held as pairs of vectors, which make full use of tables. */
 static void load_vectors(Emit *e, const MatReduction *r, LV p, const MatVectors *v, LV *x)
 {
-    bool pairs = r->held != r->comp && v->stride == v->n && v->count % 2 == 0;
+    bool pairs = r->held != r->comp && !r->pick && v->stride == v->n && v->count % 2 == 0;
     for (uint32_t k = 0; k < v->count; k += 1 + pairs) {
         LV at = mat_at(e, p, ir_int(e->i64, k * v->stride), r->bytes);
         if (!pairs) {
@@ -506,18 +530,54 @@ static void reduce_lines(Emit *e, const MatReduction *r, const MatLines *from, b
     mat_fill(e, t, to, one);
 }
 
+/* What the value was before it was converted, if it was. */
+static const SpvInst *before(Emit *e, SpvId id)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    return i && i->op == SpvOpFConvert ? spv_def(e->module, spv_operand(i, 0)) : i;
+}
+
+/* FMax and FMin, of which NaNs have no result to keep to, compute in f32 or more or in the elements'
+ * own type, so that all of these are numbers of that. */
+static const char *pick_of(Emit *e, const SpvInst *reduction)
+{
+    const SpvFunction *f = spv_function(e->module, spv_operand(reduction, 2));
+    const SpvInst *end = f && f->first && !f->first->next ? f->first->insts.last : NULL;
+    const SpvInst *i = end && end->op == SpvOpReturnValue ? before(e, spv_operand(end, 0)) : NULL;
+    if (!i || i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
+        return NULL;
+    uint32_t op = spv_operand(i, 1);
+    const SpvType *t = spv_type(e->module, i->type),
+                  *element = mat_source_type(e, reduction)->element;
+    const SpvInst *x = before(e, spv_operand(i, 2)), *y = before(e, spv_operand(i, 3));
+    bool both = x && y && x != y && x->op == SpvOpFunctionParameter && y->op == x->op;
+    if (!both || (op != GLSLstd450FMax && op != GLSLstd450FMin) ||
+        (t != element && (t->kind != SPV_FLOAT || t->bits < 32)))
+        return NULL;
+    return op == GLSLstd450FMax ? "llvm.smax" : "llvm.smin";
+}
+
+/* What the machine computes with by itself it compares as well. */
+static bool is_narrow(Emit *e, IrComp c)
+{
+    const char *features = lanes_of(e)->machine->features;
+    bool halves = features && (strstr(features, "+avx512fp16") || strstr(features, "+fullfp16"));
+    return held_is_small(c) || c == COMP_BF16 || (c == COMP_F16 && !halves);
+}
+
 static void reduce_matrix(Emit *e, const SpvInst *i)
 {
     const SpvType *t = spv_type(e->module, i->type), *from = mat_source_type(e, i);
     uint32_t mode = spv_operand(i, 1);
     IrComp c = mat_comp(t);
     IrComp held = held_is_small(c) ? COMP_F32 : c;
-    MatReduction r = { i, c, held, comp_type(e->cx, c), comp_bytes(c) };
+    MatReduction r = { i, c, held, comp_type(e->cx, c), comp_bytes(c), NULL };
     if (!from || from->element != t->element || !sizes_fit(mode, from, t)) {
         emit_error(e, i, "SPV_NV_cooperative_matrix2",
                    "the result's type does not fit the reduction");
         return;
     }
+    r.pick = is_narrow(e, c) ? pick_of(e, i) : NULL;
     MatTile x = mat_read(e, spv_operand(i, 0));
     MatLines lines = lines_of(from, &x);
     if (mode == SpvCooperativeMatrixReduce2x2Mask) {
