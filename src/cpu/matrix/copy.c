@@ -91,28 +91,42 @@ static LV load_pieces(Emit *e, LLVMBuilderRef b, const Squares *s, LV from, LV s
     return piece[0];
 }
 
+/* Swaps lines and elements of the squares in v, `count` of both, a power of two: `unit` elements move
+ * as one, and lines are as far apart. Each round interleaves every line with the one half of them
+ * further on, which rotates the bits of (line, element) by one; log2(count) rounds swap them. */
+static void swap_lines(LLVMBuilderRef b, const Squares *s, LV *v, uint32_t count, uint32_t unit)
+{
+    LV zipped[MOST_SIDE];
+    int order[2][VECTOR_BYTES];
+    uint32_t n = s->side * s->n;
+    for (uint32_t e = 0; e < n; e++) {
+        uint32_t at = e / unit % count;
+        for (uint32_t half = 0; half < 2; half++)
+            order[half][e] = (int)(e + ((at + half * count) / 2 - at) * unit + at % 2 * n);
+    }
+    for (uint32_t times = count; times > 1; times /= 2) {
+        for (uint32_t k = 0; k < s->side; k++) {
+            uint32_t at = k / unit % count, first = k + (at / 2 - at) * unit;
+            zipped[k] = ir_shuffle(b, v[first], v[first + count / 2 * unit], order[at % 2], n);
+        }
+        memcpy(v, zipped, s->side * sizeof *v);
+    }
+}
+
 /* Copies squares, one below the other at `from`, to `to`, where they are transposed and side by
- * side. Each round interleaves every line with the line half a square further on, which rotates the
- * bits of (line, element) by one; log2(side) rounds swap line and element. */
+ * side: first within parts, then part by part, for both of which machines have one instruction. */
 static void transpose_squares(Emit *e, LLVMBuilderRef b, const Squares *s, const LV to[2],
                               const LV from[2])
 {
-    uint32_t side = s->side, n = s->side * s->n;
-    LV v[MOST_SIDE], zipped[MOST_SIDE];
-    int order[2][VECTOR_BYTES];
-    for (uint32_t k = 0; k < n; k++)
-        for (uint32_t half = 0; half < 2; half++)
-            order[half][k] = (int)(k / side * side + (k % side + half * side) / 2 + k % 2 * n);
-    for (uint32_t k = 0; k < side; k++) {
+    uint32_t part = MIN(s->side, (uint32_t)PART_BYTES / s->bytes);
+    LV v[MOST_SIDE];
+    for (uint32_t k = 0; k < s->side; k++) {
         LV offset = LLVMBuildMul(b, from[1], ir_int(e->i64, k), "");
         v[k] = load_pieces(e, b, s, ir_at_inbounds(b, from[0], offset), from[1]);
     }
-    for (uint32_t times = side; times > 1; times /= 2) {
-        for (uint32_t k = 0; k < side; k++)
-            zipped[k] = ir_shuffle(b, v[k / 2], v[k / 2 + side / 2], order[k % 2], n);
-        memcpy(v, zipped, side * sizeof *v);
-    }
-    for (uint32_t k = 0; k < side; k++) {
+    swap_lines(b, s, v, part, 1);
+    swap_lines(b, s, v, s->side / part, part);
+    for (uint32_t k = 0; k < s->side; k++) {
         LV offset = LLVMBuildMul(b, to[1], ir_int(e->i64, k), "");
         ir_store(b, v[k], ir_at_inbounds(b, to[0], offset), s->bytes);
     }
