@@ -91,9 +91,10 @@ static LV load_pieces(Emit *e, LLVMBuilderRef b, const Squares *s, LV from, LV s
     return piece[0];
 }
 
-/* Swaps lines and elements of the squares in v, `count` of both, a power of two: `unit` elements move
- * as one, and lines are as far apart. Each round interleaves every line with the one half of them
- * further on, which rotates the bits of (line, element) by one; log2(count) rounds swap them. */
+/* Swaps lines and elements of the squares in v, `count` of both, a power of two: `unit` elements
+ * move as one, and lines are as far apart. Each round interleaves every line with the one half of
+ * them further on, which rotates the bits of (line, element) by one; log2(count) rounds swap them.
+ */
 static void swap_lines(LLVMBuilderRef b, const Squares *s, LV *v, uint32_t count, uint32_t unit)
 {
     LV zipped[MOST_SIDE];

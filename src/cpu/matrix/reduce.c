@@ -537,8 +537,8 @@ static const SpvInst *before(Emit *e, SpvId id)
     return i && i->op == SpvOpFConvert ? spv_def(e->module, spv_operand(i, 0)) : i;
 }
 
-/* FMax and FMin, of which NaNs have no result to keep to, compute in f32 or more or in the elements'
- * own type, so that all of these are numbers of that. */
+/* The intrinsic for a function that is FMax or FMin, which may return anything for NaNs, computed in
+ * f32 or more, or in the elements' own type: its result is one of its operands. */
 static const char *pick_of(Emit *e, const SpvInst *reduction)
 {
     const SpvFunction *f = spv_function(e->module, spv_operand(reduction, 2));
@@ -547,8 +547,8 @@ static const char *pick_of(Emit *e, const SpvInst *reduction)
     if (!i || i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
         return NULL;
     uint32_t op = spv_operand(i, 1);
-    const SpvType *t = spv_type(e->module, i->type),
-                  *element = mat_source_type(e, reduction)->element;
+    const SpvType *t = spv_type(e->module, i->type);
+    const SpvType *element = mat_source_type(e, reduction)->element;
     const SpvInst *x = before(e, spv_operand(i, 2)), *y = before(e, spv_operand(i, 3));
     bool both = x && y && x != y && x->op == SpvOpFunctionParameter && y->op == x->op;
     if (!both || (op != GLSLstd450FMax && op != GLSLstd450FMin) ||
