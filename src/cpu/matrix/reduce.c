@@ -537,8 +537,8 @@ static const SpvInst *before(Emit *e, SpvId id)
     return i && i->op == SpvOpFConvert ? spv_def(e->module, spv_operand(i, 0)) : i;
 }
 
-/* The intrinsic for a function that is FMax or FMin, which may return anything for NaNs, computed in
- * f32 or more, or in the elements' own type: its result is one of its operands. */
+/* The intrinsic for a function that is FMax or FMin, whose result is open for NaNs, in f32 or more,
+ * or in the elements' own type: it returns one of its operands. */
 static const char *pick_of(Emit *e, const SpvInst *reduction)
 {
     const SpvFunction *f = spv_function(e->module, spv_operand(reduction, 2));
