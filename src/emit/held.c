@@ -85,7 +85,7 @@ LV held_convert(Emit *e, LV x, IrComp from, IrComp to, bool saturate)
     if (from != COMP_F32 || !held_is_small(to))
         return NULL;
     LV small = arith_convert(e->b, x, from, to, ROUND_NEAREST, saturate);
-    held_add(e, small, is_exact(e, x, to, DEPTH) ? x : arith_round_small(e->b, x, to, saturate),
-             to);
+    bool same = is_exact(e, x, to, DEPTH) && !(saturate && to == COMP_E5M2); /* has infinities */
+    held_add(e, small, same ? x : arith_round_small(e->b, x, to, saturate), to);
     return small;
 }

@@ -72,6 +72,12 @@ static struct EmitOps *controls(Emit *e)
     return o;
 }
 
+bool ops_flushes(Emit *e)
+{
+    const struct EmitOps *o = controls(e);
+    return o->flush[HALF] || o->flush[SINGLE] || o->flush[DOUBLE];
+}
+
 bool ops_keeps_denormals(Emit *e, uint32_t bits) { return controls(e)->preserve[format_of(bits)]; }
 
 static LT element_of(LV v) { return ir_element(LLVMTypeOf(v)); }

@@ -11,6 +11,7 @@
 /* ---- ops.c ----------------------------------------------------------------------------------- */
 
 LV ops_flush(Emit *e, LV v); /* denormals become zeros, if the kernel says so */
+bool ops_flushes(Emit *e);   /* it does, for any format */
 bool ops_keeps_denormals(Emit *e, uint32_t bits); /* the kernel asks for this; for IEEE formats */
 LV ops_fold(Emit *e, LV v);                       /* bf16 as float, anything else as it is */
 

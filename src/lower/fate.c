@@ -91,14 +91,25 @@ static bool lists(const Lower *l, const Product *p, const LowerShape *s)
     return !saturates || !s->m || s->flexible || s->k == p->t[0]->cols;
 }
 
+static bool is_known(const Lower *l, LowerType type, uint32_t use, uint32_t rows, uint32_t cols)
+{
+    for (uint32_t k = 0; k < l->profile->n_owners; k++) {
+        const LowerOwner *o = &l->profile->owners[k];
+        if (o->type == type && o->use == use && o->rows == rows && o->cols == cols)
+            return true;
+    }
+    return false;
+}
+
 /* Any size before one that matrices are tiles of, and large tiles before small ones. But where rows
- * are made of others' rows these must be held as those, which is known of tiles alone. */
+ * are made of others' rows, tiles come first of which it is known who holds what. */
 static uint64_t worth(const Lower *l, const LowerShape *s)
 {
+    const uint32_t c = SpvCooperativeMatrixUseMatrixAccumulatorKHR;
     uint64_t size = (uint64_t)s->m * s->n * s->k;
-    if (!s->m)
-        return UINT64_MAX;
-    return !s->flexible ? size : l->has_rows ? 0 : UINT64_MAX;
+    if (!s->m || s->flexible)
+        return UINT64_MAX / 2;
+    return l->has_rows && is_known(l, s->result, c, s->m, s->n) ? UINT64_MAX / 2 + size : size;
 }
 
 static const LowerShape *best_for(const Lower *l, const Product *p)
@@ -146,9 +157,11 @@ static void decide_alone(Deciding *d, const SpvType *t)
         bool fits = s->scope == t->scope && (of[operand] == lower_type_of(t->element, false) ||
                                              of[operand] == lower_type_of(t->element, true));
         LowerFate tile = tile_of(s, operand, t);
-        uint32_t size = s->flexible && d->l->has_rows ? 0 : tile.rows * tile.cols;
+        uint32_t size = tile.rows * tile.cols;
         if (!fits || !divides(d->l, tile, t) || !is_of_size(d->l, s, operand, t))
             continue;
+        if (d->l->has_rows && is_known(d->l, of[operand], t->use, tile.rows, tile.cols))
+            size = UINT32_MAX;
         if (f.kind == FATE_ARRAY || size > most) {
             f = tile;
             most = size;
@@ -191,7 +204,7 @@ static void collect(Deciding *d)
             }
 }
 
-void lower_decide_fates(Lower *l)
+static void decide_fates(Lower *l)
 {
     Deciding d = { .l = l };
     /* tiles are dealt to whole subgroups of one size */
@@ -223,5 +236,15 @@ void lower_decide_fates(Lower *l)
             decide_alone(&d, spv_type(l->m, i->id));
         l->has_arrays |= l->fates[i->id].kind == FATE_ARRAY;
         l->has_tiles |= l->fates[i->id].kind == FATE_TILES;
+    }
+}
+
+/* Products that want different tiles may leave none for any of them. */
+void lower_decide_fates(Lower *l)
+{
+    decide_fates(l);
+    if (l->has_rows && l->has_arrays) {
+        l->has_rows = l->has_arrays = l->has_tiles = false;
+        decide_fates(l);
     }
 }

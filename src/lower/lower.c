@@ -285,34 +285,36 @@ static bool may_have_rows(const SpvModule *m, const LowerProfile *p)
 
 /* Where loads are slow the kernel becomes one whose loops with hints load an iteration ahead, and
  * whose matrices are values; where it is known who holds what, arrays of rows become the numbers in
- * them, if that lets lower_rows make matrices of others. What cannot be structured afterwards stays
- * as it was. The target's other subgroups run meanwhile, so that loading further ahead only costs
- * registers. */
-static bool open_kernel(PassContext *c, const LowerProfile *p, Lower *l)
+ * them, if that lets lower_rows make matrices of others. What the passes cannot do, or what cannot
+ * be structured afterwards, stays as it was. The target's other subgroups run meanwhile, so that
+ * loading further ahead only costs registers. */
+static void open_kernel(Lower *l, const char *entry)
 {
-    PassAheadReport report = { .arena = c->scratch, .most = 1 };
-    PassOptions o = { .entry = c->options->entry,
-                      .subgroup_size = c->options->subgroup_size,
+    uint32_t features = l->profile->features;
+    DiagSink silent = { 0 };
+    PassAheadReport report = { .arena = l->scratch, .most = 1 };
+    PassOptions o = { .entry = entry,
+                      .subgroup_size = l->width,
                       .fuse_steps = 1,
                       .optimise = true,
                       .ahead = &report };
-    if (p->features & PROFILE_HAS_WAIT_QUEUES)
-        return true;
-    bool ahead = p->features & PROFILE_HAS_SLOW_LOADS && pass_has_wait_queues(c->module);
-    if (ahead || may_have_rows(c->module, p)) {
-        SpvModule *m = spv_clone(c->module->arena, c->module);
+    SpvEntryPoint opened;
+    if (features & PROFILE_HAS_WAIT_QUEUES)
+        return;
+    bool ahead = features & PROFILE_HAS_SLOW_LOADS && pass_has_wait_queues(l->m);
+    bool rows = may_have_rows(l->m, l->profile);
+    if (ahead || rows) {
+        SpvModule *m = spv_clone(l->m->arena, l->m);
         if (!ahead)
             pass_drop_wait_queues(m);
-        if (!pass_pipeline(m, &o, &c->entry, c->sink))
-            return false;
-        Lower opened = { .m = m, .scratch = c->scratch };
-        l->has_rows = !report.unstructured && may_have_rows(m, p) && lower_has_rows(&opened);
-        l->hinted = !report.unstructured && ahead;
+        bool good = pass_pipeline(m, &o, &opened, &silent) && !report.unstructured;
+        Lower of = { .m = m, .profile = l->profile, .scratch = l->scratch };
+        l->has_rows = good && rows && lower_has_rows(&of);
+        l->hinted = good && ahead;
         if (l->has_rows || l->hinted)
-            spv_move(c->module, m);
+            spv_move(l->m, m);
     }
-    pass_drop_wait_queues(c->module);
-    return true;
+    pass_drop_wait_queues(l->m);
 }
 
 static bool lower_entry(PassContext *c, const LowerOptions *o)
@@ -322,15 +324,16 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
                 .scratch = c->scratch,
                 .sink = c->sink,
                 .report = o->report };
-    if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c) ||
-        !open_kernel(c, o->profile, &l) ||
-        !spv_entry_point(c->module, o->entry, &c->entry, c->sink))
+    if (!spv_entry_point(c->module, o->entry, &c->entry, c->sink) || !pass_specialise(c))
         return false;
     l.entry = c->entry;
     drop_lines(l.m);
     drop_entries(&l);
     drop_functions(&l);
     if (!take_sizes(&l, o))
+        return false;
+    open_kernel(&l, o->entry);
+    if (!spv_entry_point(l.m, o->entry, &l.entry, l.sink))
         return false;
     l.pass = "wide_subgroups";
     lower_whole_subgroup(&l);

@@ -131,6 +131,27 @@ static bool find_exit(const Structure *s, int *construct, SpvId *to)
     return false;
 }
 
+/* Whether a construct is entered elsewhere than at its header, as where an unrolled iteration is
+ * left for a block that others share. Where a loop continues is in whatever leads there. */
+static bool is_entered_beside(const Structure *s)
+{
+    for (uint32_t b = 0; b + 1 < s->g->n; b++) {
+        const SpvInst *term = s->g->blocks[b].block->insts.last;
+        int loop = innermost(s, b, true);
+        for (uint32_t k = 0, at; (at = cfg_target(term, k)); k++) {
+            uint32_t to = position_of(s, term->words[at]);
+            int x = to < s->g->n ? s->inner[to] : -1;
+            if (x >= 0 && s->constructs.data[x].header == to)
+                x = s->constructs.data[x].parent;
+            bool continues =
+                loop >= 0 && spv_operand(s->constructs.data[loop].merge, 1) == term->words[at];
+            if (x >= 0 && !continues && !contains(s, x, b))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* ---- variables ------------------------------------------------------------------------------- */
 
 static SpvId variable_for(Structure *s, SpvId type)
@@ -343,8 +364,10 @@ bool pass_structure(PassContext *c)
     for (uint32_t round = 0; round < MOST_ROUNDS && !s->failed; round++) {
         if (!find_constructs(s))
             return false;
-        if (!find_exit(s, &construct, &to))
+        if (!find_exit(s, &construct, &to)) {
+            s->failed = is_entered_beside(s);
             break;
+        }
         go_by_merge(s, construct, to);
         s->failed |= round + 1 == MOST_ROUNDS;
         while (!s->failed && mend_values(s))

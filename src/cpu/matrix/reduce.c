@@ -12,6 +12,7 @@
  * same order, of which the machine compares as many at once as it has bytes.
  */
 #include "cpu/matrix/matrix.h"
+#include "emit/ops.h"
 
 /* Elements are of `type` in memory; what is combined is of `held`: float for 8-bit floats
  * (emit/held.c), else the same. Or, with `pick`, an integer of their size. */
@@ -363,33 +364,43 @@ static LV to_cache_line(Emit *e, LV p)
     return LLVMBuildAnd(e->b, at, ir_int(e->i64, STORE_BYTES - 1), "");
 }
 
-/* Copies a long line to so many and the beginning of the next, by stores that do not cross cache
- * lines: of the line twice over, from where the first cache line begins in each. It has room for
- * BEHIND_LINE more bytes. Lines in which they begin at the same place are written together, so that
- * it is read less often. */
-static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+/* `n` vectors of each line, from the byte `begin` behind its first cache line on. */
+static void repeat_strip(Emit *e, const MatReduction *r, LV row, const MatLines *to, uint64_t begin,
+                         uint32_t n)
 {
     uint64_t bytes = (uint64_t)to->length * r->bytes;
     uint32_t phases = STORE_BYTES / MIN(bytes & -bytes, STORE_BYTES);
-    uint32_t vectors = (uint32_t)((bytes + STORE_BYTES - 1) / STORE_BYTES);
-    if (vectors > MOST_HELD || to->n < 2 * phases)
-        phases = to->n;
     LT type = LLVMVectorType(e->i8, STORE_BYTES);
-    LV *x = NEW_ARRAY(e->arena, LV, vectors);
-    copy_bytes(e, r, ir_at(e->b, row, ir_int(e->i64, bytes)), row, BEHIND_LINE);
+    LV x[MOST_HELD];
+    phases = MIN(phases, to->n);
     EmitLoop l = loop_begin(e, ir_int(e->i64, phases));
-    LV first = mat_at(e, to->p, l.index, bytes), from = to_cache_line(e, first);
-    for (uint32_t k = 0; k < vectors; k++) {
+    LV line = mat_at(e, to->p, l.index, bytes);
+    LV from = LLVMBuildAdd(e->b, to_cache_line(e, line), ir_int(e->i64, begin), "");
+    for (uint32_t k = 0; k < n; k++) {
         LV at = LLVMBuildAdd(e->b, from, ir_int(e->i64, k * STORE_BYTES), "");
         x[k] = ir_load(e->b, type, ir_at(e->b, row, at), r->bytes);
     }
     LV lines = LLVMBuildSub(e->b, ir_int(e->i64, to->n + phases - 1), l.index, "");
-    EmitLoop k = loop_begin(e, LLVMBuildUDiv(e->b, lines, ir_int(e->i64, phases), ""));
-    LV line = ir_at(e->b, mat_at(e, first, k.index, phases * bytes), from);
-    for (uint32_t v = 0; v < vectors; v++)
-        ir_store(e->b, x[v], ir_at(e->b, line, ir_int(e->i64, v * STORE_BYTES)), STORE_BYTES);
-    loop_end(e, &k);
+    EmitLoop same = loop_begin(e, LLVMBuildUDiv(e->b, lines, ir_int(e->i64, phases), ""));
+    LV target = ir_at(e->b, mat_at(e, line, same.index, phases * bytes), from);
+    for (uint32_t k = 0; k < n; k++)
+        ir_store(e->b, x[k], ir_at(e->b, target, ir_int(e->i64, k * STORE_BYTES)), STORE_BYTES);
+    loop_end(e, &same);
     loop_end(e, &l);
+}
+
+/* Copies a long line to to->n others and the beginning of the line behind them, by stores that do
+ * not cross cache lines: of the line twice over, from where the first cache line begins in each. It
+ * has room for BEHIND_LINE more bytes. Lines in which they begin at the same place are written
+ * together, so that it is read less often. */
+static void repeat_aligned(Emit *e, const MatReduction *r, LV row, const MatLines *to)
+{
+    uint64_t bytes = (uint64_t)to->length * r->bytes;
+    uint32_t vectors = (uint32_t)((bytes + STORE_BYTES - 1) / STORE_BYTES);
+    copy_bytes(e, r, ir_at(e->b, row, ir_int(e->i64, bytes)), row, BEHIND_LINE);
+    for (uint32_t k = 0; k < vectors; k += MOST_HELD)
+        repeat_strip(e, r, row, to, (uint64_t)k * STORE_BYTES,
+                     MIN(vectors - k, (uint32_t)MOST_HELD));
 }
 
 /* Lines so long that no two of their ends share a cache line, which do not all begin at one. */
@@ -537,8 +548,26 @@ static const SpvInst *before(Emit *e, SpvId id)
     return i && i->op == SpvOpFConvert ? spv_def(e->module, spv_operand(i, 0)) : i;
 }
 
-/* The intrinsic for a function that is FMax or FMin, whose result is open for NaNs, in f32 or more,
- * or in the elements' own type: it returns one of its operands. */
+/* Whether it has no effect but its result, and that depends on nothing but the numbers: conversions
+ * to more bits and back are exact unless they replace infinities or denormals. */
+static bool is_plain(Emit *e, const SpvInst *i)
+{
+    switch (i->op) {
+    case SpvOpFConvert:
+        return !spv_has_decoration(e->module, i->id, -1,
+                                   SpvDecorationSaturatedToLargestFloat8NormalConversionEXT);
+    case SpvOpLabel:
+    case SpvOpExtInst:
+    case SpvOpLine:
+    case SpvOpNoLine:
+    case SpvOpReturnValue: return true;
+    default: return false;
+    }
+}
+
+/* The intrinsic for a function that does nothing but return the FMax or FMin of its parameters,
+ * computed in f32 or more or in the elements' own type: it returns one of them, either one where
+ * there is a NaN. */
 static const char *pick_of(Emit *e, const SpvInst *reduction)
 {
     const SpvFunction *f = spv_function(e->module, spv_operand(reduction, 2));
@@ -546,12 +575,15 @@ static const char *pick_of(Emit *e, const SpvInst *reduction)
     const SpvInst *i = end && end->op == SpvOpReturnValue ? before(e, spv_operand(end, 0)) : NULL;
     if (!i || i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
         return NULL;
+    for (const SpvInst *k = f->first->insts.first; k; k = k->next)
+        if (!is_plain(e, k) || (k->op == SpvOpExtInst && k != i && !spv_is_nonsemantic(k)))
+            return NULL;
     uint32_t op = spv_operand(i, 1);
     const SpvType *t = spv_type(e->module, i->type);
     const SpvType *element = mat_source_type(e, reduction)->element;
     const SpvInst *x = before(e, spv_operand(i, 2)), *y = before(e, spv_operand(i, 3));
     bool both = x && y && x != y && x->op == SpvOpFunctionParameter && y->op == x->op;
-    if (!both || (op != GLSLstd450FMax && op != GLSLstd450FMin) ||
+    if (!both || (op != GLSLstd450FMax && op != GLSLstd450FMin) || ops_flushes(e) ||
         (t != element && (t->kind != SPV_FLOAT || t->bits < 32)))
         return NULL;
     return op == GLSLstd450FMax ? "llvm.smax" : "llvm.smin";
