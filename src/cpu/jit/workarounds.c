@@ -13,6 +13,7 @@ typedef struct Rewriter {
     LLVMBuilderRef builder;
     uint32_t known_bits;
     unsigned bitreverse, masked_store; /* intrinsics */
+    bool has_masks;                    /* the function's machine has AVX-512's */
 } Rewriter;
 
 static bool is_vector(LLVMValueRef v)
@@ -168,6 +169,98 @@ static LLVMValueRef lane_stored(Rewriter *r, LLVMValueRef i)
     return store;
 }
 
+/* ---- masked loads -------------------------------------------------------------------------- */
+
+enum { PIECE_BYTES = 32, MASK_DEPTH = 8 };
+
+/* Whether a lane of the mask is false, as far as constants in it tell. */
+static bool is_false(LLVMValueRef mask, unsigned lane, unsigned depth)
+{
+    if (LLVMIsConstant(mask)) {
+        LLVMValueRef element = LLVMGetAggregateElement(mask, lane);
+        return element && LLVMIsNull(element);
+    }
+    if (!depth || !LLVMIsAInstruction(mask))
+        return false;
+    if (LLVMGetInstructionOpcode(mask) == LLVMAnd)
+        return is_false(LLVMGetOperand(mask, 0), lane, depth - 1) ||
+               is_false(LLVMGetOperand(mask, 1), lane, depth - 1);
+    if (LLVMGetInstructionOpcode(mask) != LLVMShuffleVector)
+        return false;
+    LLVMValueRef x = LLVMGetOperand(mask, 0);
+    int from = LLVMGetMaskValue(mask, lane), n = (int)LLVMGetVectorSize(LLVMTypeOf(x));
+    return from >= 0 && is_false(from < n ? x : LLVMGetOperand(mask, 1),
+                                 (unsigned)(from < n ? from : from - n), depth - 1);
+}
+
+static bool are_false(LLVMValueRef mask, unsigned first, unsigned n)
+{
+    unsigned k = 0;
+    while (k < n && is_false(mask, first + k, MASK_DEPTH))
+        k++;
+    return k == n;
+}
+
+static LLVMValueRef lanes_from(Rewriter *r, LLVMValueRef v, unsigned first, unsigned n)
+{
+    int lanes[128];
+    for (unsigned k = 0; k < n; k++)
+        lanes[k] = (int)(first + k);
+    return ir_shuffle(r->builder, v, LLVMGetPoison(LLVMTypeOf(v)), lanes, n);
+}
+
+/* Lanes of the load by halves, as far down as one has a piece that loads nothing. */
+static LLVMValueRef load_lanes(Rewriter *r, LLVMValueRef load, unsigned first, unsigned n,
+                               unsigned piece)
+{
+    LLVMValueRef args[3], half[2];
+    int lanes[128];
+    unsigned align = ir_masked_args(load, 0, args);
+    bool splits = false;
+    for (unsigned k = 0; k < n && n > piece; k += piece)
+        splits |= are_false(args[1], first + k, piece);
+    if (are_false(args[1], first, n))
+        return lanes_from(r, args[2], first, n);
+    if (!splits) {
+        LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(load));
+        LLVMValueRef at = lane_number(r, first);
+        args[0] = LLVMBuildGEP2(r->builder, element, args[0], &at, 1, "");
+        args[1] = lanes_from(r, args[1], first, n);
+        args[2] = lanes_from(r, args[2], first, n);
+        return ir_masked(r->builder, "llvm.masked.load", args, 0, first ? 1 : align);
+    }
+    half[0] = load_lanes(r, load, first, n / 2, piece);
+    half[1] = load_lanes(r, load, first + n / 2, n / 2, piece);
+    for (unsigned k = 0; k < n; k++)
+        lanes[k] = (int)k;
+    return ir_shuffle(r->builder, half[0], half[1], lanes, n);
+}
+
+/* A masked load that AVX takes several instructions for, one of which would load nothing, whatever
+ * the mask is otherwise, is several loads. LLVM 22 loads all that one's lanes, and returns them. */
+static LLVMValueRef loaded_by_pieces(Rewriter *r, LLVMValueRef i)
+{
+    if (r->has_masks || !LLVMIsACallInst(i) || !ir_calls(i, "llvm.masked.load"))
+        return NULL;
+    LLVMValueRef args[3];
+    LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(i));
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(i)), bits = 0;
+    switch (LLVMGetTypeKind(element)) {
+    case LLVMFloatTypeKind: bits = 32; break;
+    case LLVMDoubleTypeKind: bits = 64; break;
+    case LLVMIntegerTypeKind: bits = LLVMGetIntTypeWidth(element); break;
+    default: break;
+    }
+    unsigned piece = bits ? 8 * PIECE_BYTES / bits : n;
+    (void)ir_masked_args(i, 0, args);
+    if (n > 128 || n & (n - 1) || n <= piece || LLVMIsConstant(args[1]))
+        return NULL;
+    for (unsigned k = 0; k < n; k += piece)
+        if (are_false(args[1], k, piece))
+            return load_lanes(r, i, 0, n, piece);
+    return NULL;
+}
+
 /* ---- bytes shifted right ------------------------------------------------------------------- */
 
 static bool has_zero_lane(LLVMValueRef constant)
@@ -229,7 +322,7 @@ static LLVMValueRef high_by_shuffle(Rewriter *r, LLVMValueRef i)
 
 static LLVMValueRef (*const rewrites[])(Rewriter *, LLVMValueRef) = {
     mask_without_shuffle, numbers_by_select, reversed_one_by_one, lane_inserted,
-    lane_stored,          shifted_wider,     high_by_shuffle,
+    lane_stored,          shifted_wider,     high_by_shuffle,     loaded_by_pieces,
 };
 
 static void rewrite(Rewriter *r, LLVMBasicBlockRef block)
@@ -262,6 +355,16 @@ static void keep_prologue_first(Rewriter *r, LLVMValueRef function)
     LLVMSetVolatile(LLVMBuildStore(r->builder, LLVMConstNull(byte), frame), true);
 }
 
+static bool has_feature(LLVMValueRef function, const char *feature)
+{
+    const char *name = "target-features";
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, name,
+                                                       (unsigned)strlen(name));
+    unsigned n;
+    const char *text = a ? LLVMGetStringAttributeValue(a, &n) : "";
+    return strstr(text, feature) != NULL;
+}
+
 void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
@@ -272,6 +375,7 @@ void cpu_work_around(LLVMModuleRef module, uint32_t known_bits)
                    .masked_store = LLVMLookupIntrinsicID("llvm.masked.store", 17) };
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         cpu_without_bfloats(f);
+        r.has_masks = has_feature(f, "+avx512f");
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             rewrite(&r, b);
         if (LLVMCountBasicBlocks(f) > 1)

@@ -809,14 +809,13 @@ void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         else
             load_parts(e, &w.way[k], part, n, v[k]);
     } while (ways_next(e, &w, k++));
-    for (k = 0; k < n; k++) {
-        if (w.n) {
-            LV from[2] = { v[0][k], v[1][k] };
-            leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "");
-            LLVMAddIncoming(leaves[k], from, w.end, 2);
-        }
-        leaves[k] = from_memory(e, part[k].type, leaves[k]);
+    for (k = 0; k < n && w.n; k++) {
+        LV from[2] = { v[0][k], v[1][k] };
+        leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "");
+        LLVMAddIncoming(leaves[k], from, w.end, 2);
     }
+    for (k = 0; k < n; k++) /* behind all phis */
+        leaves[k] = from_memory(e, part[k].type, leaves[k]);
 }
 
 void access_load(Emit *e, const EmitPointer *p, LV *leaves)
