@@ -354,6 +354,19 @@ static bool entered_together(Emit *e, const FlowNode *n)
     return !v->divergent && v->nonempty && e->cfg->blocks[from].loop == n->loop->parent;
 }
 
+/* Whether a branch of it passes on matrices, which are copied as wholes, whatever the mask is. */
+static bool passes_matrices(Emit *e, const SpvBlock *block)
+{
+    const SpvInst *end = block->insts.last;
+    for (uint32_t k = 0, at; (at = cfg_target(end, k)); k++) {
+        const SpvInst *label = spv_def(e->module, end->words[at]);
+        for (const SpvInst *i = label ? label->next : NULL; i; i = i->next)
+            if (i->op == SpvOpPhi && emit_has_matrix(spv_type(e->module, i->type)))
+                return true;
+    }
+    return false;
+}
+
 /* Whether it is worth running with no lane active, and harmless. */
 static bool is_cheap(Emit *e, const FlowNode *n)
 {
@@ -361,6 +374,8 @@ static bool is_cheap(Emit *e, const FlowNode *n)
     if (n->n_targets != 1 || n->loop)
         return false;
     const SpvBlock *block = e->cfg->blocks[n->block].block;
+    if (passes_matrices(e, block))
+        return false;
     for (const SpvInst *i = block->insts.first; i != block->insts.last; i = i->next) {
         const SpvOpInfo *info = spv_op_info(i->op);
         if (i->op == SpvOpLabel || (info && info->flags & SPV_OPF_DEBUG) ||
