@@ -666,14 +666,18 @@ typedef struct Ways {
     LLVMBasicBlockRef begin[2], end[2], done;
 } Ways;
 
-static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPart *part, uint32_t n)
+static void be_inside(Ways *w, LV inside)
 {
-    LV inside = address_all_inside(e, p, part, n);
-    if (!inside)
-        return;
     w->test[w->n++] = inside;
     w->way[0].limit = NULL;
     w->way[1].seldom = true;
+}
+
+static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    LV inside = address_all_inside(e, p, part, n);
+    if (inside)
+        be_inside(w, inside);
 }
 
 /* Whether an access needs no more than one vector, or a few, once it is known that its lanes go on
@@ -706,17 +710,20 @@ bool access_is_apart(Emit *e, const EmitPointer *p)
            is_apart(e, p, &part, 1);
 }
 
-/* Not with robust access: its tests are of the lanes' own indices. */
+/* With robust access one test tells whether all that the lanes load is inside. */
 static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 {
     const EmitPointer *p = &w->way[0];
+    bool checked = address_checked(e, p);
     EmitPointer sure = *p;
-    sure.affine.expected = NULL;
+    sure.affine.expected = sure.limit = NULL;
     LanesTable *t = NEW(e->arena, LanesTable);
-    if (address_checked(e, &w->way[1]) || !is_apart(e, &sure, part, n) || !table_open(e, p, t) ||
-        !table_suits(e, t, part, n))
+    if (!is_apart(e, &sure, part, n) || (checked && emit_is_lanes(p->limit)) ||
+        !table_open(e, p, t) || !table_suits(e, t, part, n))
         return;
     w->table = t;
+    if (checked)
+        be_inside(w, table_inside(e, p, t, part, n));
     if (t->expected)
         w->test[w->n++] = t->expected;
 }
@@ -757,9 +764,10 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     bool together = !p->affine.expected || is_together(e, p, part, n);
     if (!together && store)
         return w;
-    expect_inside(e, &w, p, part, n);
     if (!store)
         expect_table(e, &w, part, n);
+    if (!w.table)
+        expect_inside(e, &w, p, part, n);
     if (!together && !w.table)
         return (Ways){ .way = { *p, *p } };
     if (p->affine.expected && !w.table) {

@@ -385,6 +385,13 @@ LV address_all_inside(Emit *e, const EmitPointer *p, const LanesPart *part, uint
     return p->straight ? LLVMBuildAnd(e->b, inside, p->straight, "") : inside;
 }
 
+LV address_run_inside(Emit *e, const EmitPointer *p, LV at, int64_t low, int64_t high)
+{
+    LV v[2] = { LLVMBuildAdd(e->b, at, uniform_offset(e, p, low, 1), ""),
+                end_offset(e, p->limit, (uint64_t)(high - low)) };
+    return LLVMBuildICmp(e->b, LLVMIntULT, v[0], v[1], "");
+}
+
 void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test)
 {
     Span *spans = NEW_ARRAY(e->arena, Span, n + 1), *like = NEW_ARRAY(e->arena, Span, n + 1);

@@ -69,6 +69,19 @@ EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b)
     return (EmitAffine){ .group = group, .expected = expected };
 }
 
+LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a)
+{
+    v = LLVMBuildFreeze(e->b, v, ""); /* lanes that never came here hold anything */
+    LV first = LLVMBuildExtractElement(e->b, v, ir_int(e->i32, 0), "");
+    LV steps = LLVMBuildIntCast2(e->b, lanes_ids(e), LLVMTypeOf(v), 0, "");
+    steps = LLVMBuildMul(e->b, steps, ir_inum(v, (uint64_t)stride), "");
+    LV counting = LLVMBuildAdd(e->b, emit_lanes(e, first), steps, "");
+    LV other = lanes_any(e, LLVMBuildICmp(e->b, LLVMIntNE, v, counting, ""));
+    *a = (EmitAffine){ .first = { first }, .stride = stride, .group = e->W };
+    a->expected = LLVMBuildNot(e->b, other, "");
+    return LLVMBuildSelect(e->b, a->expected, counting, v, "");
+}
+
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static bool fits(int64_t x) { return x >= -65536 && x <= 65536; }

@@ -218,12 +218,20 @@ static void store_known(Emit *e, FlowPhiSlot *s, EmitAffine a, bool start)
     affine_store(e, &s->known_slot, s->home, &a);
 }
 
+/* Notes by what an integer counts up, from the first edge on. */
+static void note_stride(Emit *e, FlowPhiSlot *s, const EmitAffine *a, bool first)
+{
+    int64_t stride = a->group == e->W ? a->stride : 0;
+    s->stride = first || stride == s->stride ? stride : 0;
+}
+
 /* All phis are loaded at the top of their block, so storing one here does not change another. */
 static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 {
     const SpvInst *i = e->cfg->blocks[to].block->insts.first;
     SpvId label = e->cfg->blocks[from].block->id;
-    if (!stored_before(e, from, to) && !flow_left_apart(e, from, to))
+    bool first = !stored_before(e, from, to);
+    if (first && !flow_left_apart(e, from, to))
         mask = NULL;
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);
@@ -233,8 +241,11 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
         FlowPhiSlot *s = phi_slot(e, i, t);
         for (uint32_t k = 0; k < s->n; k++)
             store_phi_leaf(e, s->slot[k], emit_leaf(e, id, k), mask);
+        EmitAffine a = emit_affine(e, emit_value(e, id), 0);
         if (s->alike)
-            store_known(e, s, emit_affine(e, emit_value(e, id), 0), from < to);
+            store_known(e, s, a, from < to);
+        else if (t->kind == SPV_INT)
+            note_stride(e, s, &a, first);
     }
     e->target->edge(e, from, to);
 }
@@ -242,6 +253,8 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 static void load_phis(Emit *e, const SpvBlock *block)
 {
     const SpvInst *i = block->insts.first;
+    uint32_t at = e->cfg->position[block->index];
+    bool heads_loop = e->cfg->blocks[at].loop && e->cfg->blocks[at].loop->header == at;
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);
         if (emit_has_matrix(t)) {
@@ -252,12 +265,15 @@ static void load_phis(Emit *e, const SpvBlock *block)
         LV *leaves = NEW_ARRAY(e->arena, LV, s->n + 1);
         for (uint32_t k = 0; k < s->n; k++)
             leaves[k] = slot_load(e, s->slot[k]);
-        if (s->alike && s->known.group > 1) {
-            EmitAffine a = affine_load(e, &s->known_slot, s->known);
+        EmitAffine a = { .group = 1 };
+        if (s->alike && s->known.group > 1)
+            a = affine_load(e, &s->known_slot, s->known);
+        else if (s->stride && !heads_loop && emit_is_lanes(leaves[0]))
+            leaves[0] = affine_expect(e, leaves[0], s->stride, &a);
+        if (a.group > 1)
             emit_set_affine(e, i, leaves, s->n, &a);
-        } else {
+        else
             emit_set(e, i, leaves, s->n);
-        }
     }
 }
 

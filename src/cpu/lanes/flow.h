@@ -84,6 +84,9 @@ typedef struct FlowPhiSlot {
     bool alike;       /* a counter that all lanes advance alike */
     EmitAffine known; /* of such a counter: what is known of its start */
     LanesSlots known_slot;
+    /* of other integers, none of which a back edge stores: by what all that was stored counts up
+     * over the lanes; 0: it does not, or differently */
+    int64_t stride;
 } FlowPhiSlot;
 
 struct Flow {

@@ -22,9 +22,12 @@ void affine_store(Emit *e, LanesSlots *slots, uint32_t home, const EmitAffine *a
 EmitAffine affine_load(Emit *e, const LanesSlots *slots, EmitAffine a);
 /* What two numbers have in common. Brings both to the smaller group, with their conditions
  * combined. */
+EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b);
+/* Takes lanes that came by several ways, each of which counted up by `stride`, to count up still:
+ * a test finds out. Returns v so that one sees it (table.c), and sets *a. */
+LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a);
 /* How many low bits of a scalar integer are known to be zero; 64: all. */
 uint32_t affine_zeros(LV v);
-EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b);
 void affine_result(Emit *e, const SpvInst *i, EmitValue *v); /* fills v->affine */
 
 /* flow.c */
@@ -109,7 +112,9 @@ LV address_firsts_within(Emit *e, const EmitAffine *a, int64_t least, int64_t mo
 /* i1: whether all groups of lanes are inside, by the address of their first lane. NULL if each lane
  * must be tested, or none. */
 LV address_all_inside(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n);
-/* The same for several accesses, with as few tests as possible. test[k] stays NULL if access k must
+/* i1: whether the bytes from `low` to `high` behind p's uniform part and `at` are inside. */
+LV address_run_inside(Emit *e, const EmitPointer *p, LV at, int64_t low, int64_t high);
+/* As address_all_inside for several accesses, with as few tests as possible. test[k] stays NULL if access k must
  * test for itself. */
 void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test);
 
@@ -168,6 +173,9 @@ typedef struct LanesTable {
 } LanesTable;
 /* False: the lanes' addresses do not differ by constants, as far as one sees. */
 bool table_open(Emit *e, const EmitPointer *p, LanesTable *t);
+/* i1: whether all that the lanes load is inside, if `expected` holds. */
+LV table_inside(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n);
 /* Whether each of the scalars is loaded by chunks; and that for all lanes. */
 bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n);
 void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,

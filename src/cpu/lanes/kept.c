@@ -17,19 +17,29 @@ typedef struct LanesKept {
 
 void kept_begin(Emit *e) { lanes_of(e)->kept = NEW_ARRAY(e->arena, LanesKept, e->module->bound); }
 
+/* What is known of a leaf. Lanes that left a loop early most likely left it together. */
+static EmitAffine affine_kept(Emit *e, LanesKept *k, const EmitAffine *from, uint32_t n, LV *leaf)
+{
+    EmitAffine a = { .group = 1 };
+    if (k->affine_slot)
+        return affine_load(e, &k->affine_slot[n], *from);
+    if (from->group == e->W && from->stride && k->slot[n])
+        *leaf = affine_expect(e, *leaf, from->stride, &a);
+    return a;
+}
+
 static const EmitValue *from_slots(Emit *e, LanesKept *k, const EmitValue *from)
 {
     EmitValue *v = emit_new_value(e, from->type);
-    bool affine = from->affine && k->affine_slot;
-    if (affine)
+    LLVMBuilderRef b = e->b;
+    e->b = flow_top(e);
+    if (from->affine)
         v->affine = NEW_ARRAY(e->arena, EmitAffine, v->n);
     for (uint32_t n = 0; n < v->n; n++) {
         v->leaf[n] = k->slot[n] ? slot_load(e, k->slot[n]) : from->leaf[n];
-        if (affine)
-            v->affine[n] = affine_load(e, &k->affine_slot[n], from->affine[n]);
+        if (from->affine)
+            v->affine[n] = affine_kept(e, k, &from->affine[n], n, &v->leaf[n]);
     }
-    LLVMBuilderRef b = e->b;
-    e->b = flow_top(e);
     emit_with_pointer(e, v);
     e->b = b;
     return v;

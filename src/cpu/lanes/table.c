@@ -71,20 +71,20 @@ static int64_t least(const Emit *e, const LanesTable *t)
     return most;
 }
 
-/* The lanes' numbers do not wrap, as unsigned or signed ones. */
+/* Neither what all lanes share wraps nor do the lanes' numbers, as unsigned or signed ones. */
 static void expect_no_wrap(Emit *e, LanesTable *t, bool is_signed)
 {
     LT type = LLVMTypeOf(t->base);
-    int64_t low = least(e, t), high = largest(e, t);
+    int64_t low = MIN(least(e, t), 0), high = MAX(largest(e, t), 0);
     uint32_t zeros = affine_zeros(t->base);
-    if (low >= 0 && (zeros >= 63 || high < (int64_t)1 << zeros))
+    if (!low && (zeros >= 63 || high < (int64_t)1 << zeros))
         return;
     uint64_t sign = is_signed ? 1ull << (LLVMGetIntTypeWidth(type) - 1) : 0;
     LV first = LLVMBuildAdd(e->b, t->base, ir_int(type, (uint64_t)low - sign), "");
     LV last = ir_int(type, (uint64_t)(low - high - 1));
     if (low < 0 || is_signed) { /* from the least number there is to the lanes' least one */
         LV from = LLVMBuildAdd(e->b, t->base, ir_int(type, 0 - sign), "");
-        LV enough = LLVMBuildICmp(e->b, LLVMIntUGE, from, ir_int(type, (uint64_t)-MIN(low, 0)), "");
+        LV enough = LLVMBuildICmp(e->b, LLVMIntUGE, from, ir_int(type, (uint64_t)-low), "");
         expect(e, t, enough);
     }
     expect(e, t, LLVMBuildICmp(e->b, LLVMIntULE, first, last, ""));
@@ -163,6 +163,16 @@ static bool widened_table(Emit *e, LV v, bool is_signed, uint32_t depth, LanesTa
     return true;
 }
 
+/* The way that affine_expect takes lanes to go. */
+static bool expected_table(Emit *e, LV v, uint32_t depth, LanesTable *t)
+{
+    LV is = LLVMGetOperand(v, 0);
+    if (emit_is_lanes(is) || !table_of(e, LLVMGetOperand(v, 1), depth, t))
+        return false;
+    expect(e, t, is);
+    return true;
+}
+
 /* v is base + at[lane], if `expected` holds. */
 static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
 {
@@ -181,6 +191,8 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
         return widened_table(e, v, op == LLVMSExt, depth, t);
     if (op == LLVMFreeze)
         return table_of(e, LLVMGetOperand(v, 0), depth, t);
+    if (op == LLVMSelect)
+        return expected_table(e, v, depth, t);
     bool first = op == LLVMMul && same_constant(LLVMGetOperand(v, 0), &x);
     if (LLVMGetNumOperands(v) != 2 || (!first && !same_constant(LLVMGetOperand(v, 1), &x)) ||
         !table_of(e, LLVMGetOperand(v, first), depth, t))
@@ -393,6 +405,18 @@ bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
         return false;
     t->address = ir_at(e->b, address_uniform(e, p, 0, 1), t->base);
     return true;
+}
+
+/* Offsets wrap with 64 bits, in this sum as in each lane's. What is inside does not wrap. */
+LV table_inside(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
+                uint32_t n)
+{
+    int64_t low = part[0].byte, high = part[0].byte;
+    for (uint32_t k = 0; k < n; k++) {
+        low = MIN(low, part[k].byte);
+        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
+    }
+    return address_run_inside(e, p, t->base, low + least(e, t), high + largest(e, t));
 }
 
 /* A number a lane: of all lanes, or of the few that differ. */

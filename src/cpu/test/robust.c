@@ -66,10 +66,11 @@ static const Place places[] = {
     { "T a[][64];", "a[p.u + int(l >> 3)][i]", false, 1, 64, 64 },
 };
 
-/* Indices of the lanes: i = s + (l & mask) * times. */
-typedef struct Lanes { uint32_t mask; int32_t times; } Lanes;
-static const Lanes lanes[] = { { 0, 0 }, { 127, 1 }, { 127, -1 }, { 127, 3 }, { 7, 4 },
-                               { 120, 1 } };
+/* Indices of the lanes: i = s + (l & mask) * times + (l >> 2) * block, which is how four lanes share
+ * a block of so many elements. */
+typedef struct Lanes { uint32_t mask; int32_t times, block; } Lanes;
+static const Lanes lanes[] = { { 0, 0, 0 }, { 127, 1, 0 }, { 127, -1, 0 }, { 127, 3, 0 },
+                               { 7, 4, 0 }, { 120, 1, 0 }, { 3, 1, 9 } };
 
 typedef enum Effect { LOADS, STORES, ADDS } Effect;
 typedef struct Access {
@@ -111,12 +112,13 @@ static SpvModule *module_of(Arena *arena, const Kernel *k)
         "layout(local_size_x = %u) in;\n"
         "layout(constant_id = 0) const uint MASK = 0;\n"
         "layout(constant_id = 1) const int TIMES = 0;\n"
+        "layout(constant_id = 2) const int BLOCK = 0;\n"
         "layout(push_constant) uniform Push { int u; int s; } p;\n"
         "#define T %s\n#define AT(x) %s\n#define KEY (l & MASK)\n"
         "layout(std430, binding = 0) buffer O { T o[]; };\n"
         "layout(std430, binding = 1) buffer A { %s };\n"
         "uint l = gl_LocalInvocationIndex;\n"
-        "int index() { return int(uint(p.s) + KEY * uint(TIMES)); }\n"
+        "int index() { return int(uint(p.s) + KEY * uint(TIMES) + (l >> 2) * uint(BLOCK)); }\n"
         "void main() { %s }\n",
         LOCAL, k->element->type, path, k->place->members, k->access->body), &sink);
 }
@@ -129,7 +131,8 @@ typedef struct Push { int32_t u, s; int64_t wide; } Push;
 static __int128 offset_of(const Kernel *k, const Push *p, uint32_t l, uint32_t beside)
 {
     const Place *at = k->place;
-    uint32_t far = (l & k->lanes->mask) * (uint32_t)k->lanes->times;
+    uint32_t far = (l & k->lanes->mask) * (uint32_t)k->lanes->times +
+                   (l >> 2) * (uint32_t)k->lanes->block;
     __int128 index = (int32_t)((uint32_t)p->s + far + beside), u = p->u;
     if (k->access->wide)
         index = (int64_t)((uint64_t)p->wide + (uint64_t)(int32_t)far);
@@ -227,7 +230,7 @@ static Numbers numbers_for(const Kernel *k)
 {
     static const int64_t us[] = { 0, 1, -1, 7, -1048576, 1048576, -33554432, 33554432, INT32_MAX,
                                   INT32_MIN };
-    static const int64_t beside[] = { -130, -33, -17, -9, -3, -1, 0, 1, 5, 16, 40 };
+    static const int64_t beside[] = { -290, -130, -33, -17, -9, -3, -1, 0, 1, 5, 16, 40 };
     Numbers all = { .n = 0 };
     int64_t end = LIMIT / k->element->stride;
     uint64_t around = k->element->stride * (uint64_t)k->place->step;
@@ -259,8 +262,9 @@ static CpuKernel *compile(const SpvModule *m, const Lanes *of, const char *level
                           Messages *messages)
 {
     DiagSink sink = { .report = keep_message, .user = messages };
-    SpvSpecValue spec[2] = { { 0, of->mask }, { 1, (uint32_t)of->times } };
-    PassOptions passes = { .optimise = true, .spec = spec, .n_spec = 2 };
+    SpvSpecValue spec[3] = { { 0, of->mask }, { 1, (uint32_t)of->times },
+                             { 2, (uint32_t)of->block } };
+    PassOptions passes = { .optimise = true, .spec = spec, .n_spec = 3 };
     CpuOptions options = { .subgroup_size = subgroup, .robust = true, .optimise = true };
     CpuTarget target;
     if (!cpu_target(&target, level, &sink)) {
@@ -313,9 +317,9 @@ static void run_numbers(const Kernel *k, const CpuKernel *kernel, const char *le
         bool ran = dispatch(kernel, buffers, &all.push[n], &messages);
         if (ran && is_right(k, &all.push[n], &x, data))
             continue;
-        test_fail(__FILE__, __LINE__, "%s, %s, %s, mask %u times %d, %s, subgroup %u: u %d, s %d, "
-                  "wide %lld%s%s", k->element->type, k->place->path, k->access->body,
-                  k->lanes->mask, k->lanes->times, level, kernel->subgroup_size,
+        test_fail(__FILE__, __LINE__, "%s, %s, %s, mask %u times %d block %d, %s, subgroup %u: "
+                  "u %d, s %d, wide %lld%s%s", k->element->type, k->place->path, k->access->body,
+                  k->lanes->mask, k->lanes->times, k->lanes->block, level, kernel->subgroup_size,
                   all.push[n].u, all.push[n].s, (long long)all.push[n].wide,
                   ran ? "" : ": ", messages.text);
         return;
@@ -383,11 +387,12 @@ static const char wide_text[] =
     "OpDecorate %words ArrayStride 4\n"
     "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
     "OpDecorate %push Block\nOpMemberDecorate %push 0 Offset 8\n"
-    "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\n"
+    "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\nOpDecorate %of_block SpecId 2\n"
     "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n"
     "%u32 = OpTypeInt 32 0\n%i64 = OpTypeInt 64 1\n"
     "%n0 = OpConstant %u32 0\n%n16 = OpConstant %u32 16\n"
     "%mask = OpSpecConstant %u32 0\n%times = OpSpecConstant %u32 0\n"
+    "%of_block = OpSpecConstant %u32 0\n%n2 = OpConstant %u32 2\n"
     "%words = OpTypeRuntimeArray %u32\n%block = OpTypeStruct %words\n"
     "%push = OpTypeStruct %i64\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_word = OpTypePointer StorageBuffer %u32\n"
@@ -397,7 +402,9 @@ static const char wide_text[] =
     "%p = OpVariable %p_push PushConstant\n%lid = OpVariable %p_in Input\n"
     "%main = OpFunction %void None %fn\n%begin = OpLabel\n"
     "%l = OpLoad %u32 %lid\n%key = OpBitwiseAnd %u32 %l %mask\n"
-    "%far = OpIMul %u32 %key %times\n%far64 = OpSConvert %i64 %far\n"
+    "%within = OpIMul %u32 %key %times\n%fourth = OpShiftRightLogical %u32 %l %n2\n"
+    "%before = OpIMul %u32 %fourth %of_block\n%far = OpIAdd %u32 %within %before\n"
+    "%far64 = OpSConvert %i64 %far\n"
     "%at = OpAccessChain %p_long %p %n0\n%start = OpLoad %i64 %at\n"
     "%i = OpIAdd %i64 %start %far64\n%element = OpAccessChain %p_word %a %n0 %i\n@"
     "OpReturn\nOpFunctionEnd\n";
@@ -455,11 +462,12 @@ static const char variable_text[] =
     "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
     "OpDecorate %push Block\nOpMemberDecorate %push 0 Offset 0\n"
     "OpMemberDecorate %push 1 Offset 4\n"
-    "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\n"
+    "OpDecorate %mask SpecId 0\nOpDecorate %times SpecId 1\nOpDecorate %of_block SpecId 2\n"
     "%void = OpTypeVoid\n%fn = OpTypeFunction %void\n%bool = OpTypeBool\n%u32 = OpTypeInt 32 0\n"
     "%i32 = OpTypeInt 32 1\n%n0 = OpConstant %u32 0\n%n1 = OpConstant %u32 1\n"
     "%n2 = OpConstant %u32 2\n%n3 = OpConstant %u32 3\n%n6 = OpConstant %u32 6\n"
     "%n16 = OpConstant %u32 16\n%mask = OpSpecConstant %u32 0\n%times = OpSpecConstant %i32 0\n"
+    "%of_block = OpSpecConstant %i32 0\n"
     "%words = OpTypeRuntimeArray %u32\n%block = OpTypeStruct %words\n"
     "%push = OpTypeStruct %i32 %i32\n"
     "%p_block = OpTypePointer StorageBuffer %block\n%p_word = OpTypePointer StorageBuffer %u32\n"
@@ -470,7 +478,9 @@ static const char variable_text[] =
     "%p = OpVariable %p_push PushConstant\n%lid = OpVariable %p_in Input\n"
     "%main = OpFunction %void None %fn\n%begin = OpLabel\n%held = OpVariable %p_held Function\n"
     "%l = OpLoad %u32 %lid\n%key = OpBitwiseAnd %u32 %l %mask\n"
-    "%far = OpIMul %i32 %key %times\n%third = OpUMod %u32 %l %n3\n"
+    "%within = OpIMul %i32 %key %times\n%fourth = OpShiftRightLogical %u32 %l %n2\n"
+    "%before = OpIMul %i32 %fourth %of_block\n%far = OpIAdd %i32 %within %before\n"
+    "%third = OpUMod %u32 %l %n3\n"
     "%left = OpIEqual %bool %third %n1\n"
     "%at_u = OpAccessChain %p_int %p %n0\n%u = OpLoad %i32 %at_u\n"
     "%at_s = OpAccessChain %p_int %p %n1\n%s = OpLoad %i32 %at_s\n%i = OpIAdd %i32 %s %far\n"
