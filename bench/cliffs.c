@@ -23,6 +23,7 @@ typedef struct Side {
     uint32_t groups[3];         /* or, of OpenCL C, invocations */
     uint32_t local[3];          /* 0: what the library chooses */
     bool open;                  /* OpenCL C, compiled without knowing */
+    bool robust;
     Loop loop;
 } Side;
 
@@ -61,6 +62,14 @@ typedef struct Row {
       .arrays = { "rand:u8[" bytes "]@1", "rand:u8[2304]@2", "zeros:f32[1024]" },                  \
       .push = { ROW_BLOCKS }, .push_size = 4, .work = 64.0 * BLOCK_ROWS * ROW_BLOCKS,              \
       .goal = goal_ }
+/* Rows of blocks that lanes share, beside rows of 24 rounds. */
+#define SHARED(length, robust_)                                                                    \
+    { .file = "kernels/cliff_shared.comp", .groups = { BLOCK_ROWS, 1, 1 }, .robust = robust_,      \
+      .defines = { { "LENGTH", length } } }
+#define ROWS_OF(name_, length, robust, goal_)                                                      \
+    { .name = name_, .side = { SHARED(length, robust), SHARED("6144", false) },                    \
+      .arrays = { "rand:u8[3538944]@1", "rand:u8[6912]@2", "zeros:f32[1024]" }, .push_size = 4,    \
+      .work = 2.0 * 6144 * BLOCK_ROWS, .goal = goal_ }
 #define LOAD { "LOAD", "1" }
 #define STORE { "STORE", "1" }
 /* By time, as if lines were all as long. */
@@ -131,6 +140,8 @@ static const Row rows[] = {
     TRANSFER("f32 load by columns", "f32", "float", 0.33, LOAD, { "WHAT", "6" }),
     QUANTISED("blocks of 34 bytes, 8 bits", "8", "2228224", LOOP_BLOCKS8, 0.9),
     QUANTISED("blocks of 18 bytes, 4 bits", "4", "1179648", LOOP_BLOCKS4, 0.8),
+    ROWS_OF("shared blocks, 22 rounds", "5632", false, 0.9),
+    ROWS_OF("shared blocks, robust access", "6144", true, 0.5),
     { .name = "members of structures",
       .side = { { .file = "kernels/cliff_members.comp", .groups = { 512, 1, 1 } },
                 { .file = "kernels/cliff_members.comp", .groups = { 512, 1, 1 },
@@ -247,7 +258,7 @@ static bool open_kernel(HeddleDevice *device, HeddleLog *log, Run *r)
     HeddleModuleOptions of_source = { .defines = s->defines };
     while (of_source.n_defines < MAX_DEFINES && s->defines[of_source.n_defines].name)
         of_source.n_defines++;
-    HeddleKernelOptions o = { .entry = s->entry };
+    HeddleKernelOptions o = { .entry = s->entry, .robust = s->robust };
     snprintf(path, sizeof(path), "%s/bench/%s", HEDDLE_SOURCE_DIR, s->file);
     memcpy(o.local_size, s->local, sizeof(o.local_size));
     if (s->entry && !s->open && !s->local[0])

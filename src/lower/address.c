@@ -149,11 +149,17 @@ SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number
     return make_pointer(l, at, a, number, false, 0);
 }
 
+static SpvId load_from(Lower *l, SpvInst *at, const LowerAddress *a, SpvId pointer,
+                       const SpvType *type)
+{
+    uint32_t operands[5] = { pointer };
+    memcpy(operands + 1, a->memory, sizeof a->memory);
+    return build(l, at, SpvOpLoad, type->id, operands, 1 + a->n_memory);
+}
+
 static SpvId load_numbered(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
 {
-    uint32_t operands[5] = { make_pointer(l, at, a, number, true, 0) };
-    memcpy(operands + 1, a->memory, sizeof a->memory);
-    return build(l, at, SpvOpLoad, a->pointee->id, operands, 1 + a->n_memory);
+    return load_from(l, at, a, make_pointer(l, at, a, number, true, 0), a->pointee);
 }
 
 static void store_to(Lower *l, SpvInst *at, const LowerAddress *a, SpvId pointer, SpvId value)
@@ -240,15 +246,33 @@ static SpvId number_of(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major
     return build_add(l, at, build_mul(l, at, major, a->stride), minor);
 }
 
+/* Whether an element is a component of the pointee of which the kernel finds out when it runs, and
+ * not one of several that lie in a component. */
+static bool is_component(Lower *l, const LowerAddress *a, SpvId part)
+{
+    const SpvType *c = a->pointee->element;
+    uint64_t known;
+    return c && c->size == a->element->size && !spv_constant(l->m, part, &known);
+}
+
+/* Nothing else of the pointee: drivers that load scalar by scalar would load all of it. */
+static SpvId load_part(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number, SpvId part)
+{
+    SpvId value =
+        load_from(l, at, a, make_pointer(l, at, a, number, true, part), a->pointee->element);
+    return cast(l, at, a->element->id, value);
+}
+
 SpvId address_load(Lower *l, SpvInst *at, const LowerAddress *a, SpvId major, SpvId minor)
 {
     uint64_t size = a->pointee->size, wanted = a->element->size;
     uint32_t packed = address_packed(a), pieces = (uint32_t)(wanted / size);
     SpvId parts[4];
     if (pieces <= 1) {
-        SpvId at_line = build_div(l, at, minor, packed);
-        SpvId value = load_numbered(l, at, a, number_of(l, at, a, major, at_line));
-        return unpack(l, at, a, value, build_mod(l, at, minor, packed));
+        SpvId at_line = build_div(l, at, minor, packed), part = build_mod(l, at, minor, packed);
+        SpvId number = number_of(l, at, a, major, at_line);
+        return is_component(l, a, part) ? load_part(l, at, a, number, part)
+                                        : unpack(l, at, a, load_numbered(l, at, a, number), part);
     }
     if (pieces > 4 || a->pointee->kind == SPV_VECTOR) {
         lower_refuse(l, a->inst, too_many);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * trips: counters that begin at an invocation's number in its workgroup. In: a function after
- * simplify, with loops like `for (i = tid; i < bound; i += step)`. Out: such a counter is
- * start + n * step, where n counts the iterations from 0, the same for all invocations. Addresses
- * then show what of them is common, and what it is a multiple of. Where the bound is a constant and
+ * trips: counters that begin at an invocation's number in its workgroup, or go on from such a
+ * counter. In: a function after simplify, with loops like `for (i = tid; i < bound; i += step)`.
+ * Out: such a counter is start + n * step, where n counts the iterations from 0, the same for all
+ * invocations. Addresses then show what of them is common, and what it is a multiple of. Where the bound is a constant and
  * all invocations run the loop equally often, the loop's condition is on n too, so that it does not
  * diverge, and unroll knows how often it runs.
  *
@@ -23,6 +23,8 @@ typedef struct Trips {
     SpvModule *m;
     const Cfg *g;
     PassFold fold;
+    uint32_t n_ids;
+    bool *is_sum; /* by id, of those that were there: a counter that is start + n * step now */
 } Trips;
 
 /* ---- how large numbers get ------------------------------------------------------------------- */
@@ -250,6 +252,23 @@ static void hoist_step(Trips *s, const PassLoopCopy *l, const SpvInst *phi)
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
+/* Whether a value is a counter's, or comes to that by adding constants. */
+static bool goes_on(Trips *s, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(s->m, id);
+    uint64_t by;
+    if (!i || id >= s->n_ids || ++depth > MAX_DEPTH / 2)
+        return false;
+    if (s->is_sum[id])
+        return true;
+    if (i->op == SpvOpIAdd)
+        return spv_constant(s->m, spv_operand(i, 1), &by) && goes_on(s, spv_operand(i, 0), depth);
+    for (uint32_t k = 0; i->op == SpvOpPhi && k < spv_n_operands(i); k += 2)
+        if (!goes_on(s, spv_operand(i, k), depth))
+            return false;
+    return i->op == SpvOpPhi;
+}
+
 static bool read_counter(Trips *s, const PassLoopCopy *l, SpvInst *phi, Counter *k)
 {
     const SpvType *t = spv_type(s->m, phi->type);
@@ -268,7 +287,7 @@ static bool read_counter(Trips *s, const PassLoopCopy *l, SpvInst *phi, Counter 
         !k->by || k->by > most || !start || !start->block)
         return false;
     k->largest = largest(s, k->start, 0);
-    return k->largest != UNKNOWN;
+    return k->largest != UNKNOWN || goes_on(s, k->start, 0);
 }
 
 /* Makes the phi the sum. The counter of iterations takes its place. */
@@ -289,6 +308,8 @@ static void rewrite(Trips *s, const PassLoopCopy *l, Counter *k)
     spv_unlink(old);
     spv_insert_before(after, old);
     edit_become(s->m, old, SpvOpIAdd, (uint32_t[]){ k->start, whole->id }, 2);
+    if (old->id < s->n_ids)
+        s->is_sum[old->id] = true;
 }
 
 static void rewrite_loop(Trips *s, PassLoopMarks *marks, const CfgLoop *loop)
@@ -318,6 +339,8 @@ bool pass_trips(PassContext *c)
     if (!s.g)
         return false;
     s.fold = fold_open(s.m, c->scratch);
+    s.n_ids = s.m->bound;
+    s.is_sum = NEW_ARRAY(c->scratch, bool, s.n_ids);
     PassLoopMarks marks = loop_marks(c, s.g);
     for (uint32_t k = 0; k < s.g->n_loops; k++)
         rewrite_loop(&s, &marks, s.g->loops[k]);
