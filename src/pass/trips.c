@@ -3,9 +3,9 @@
  * trips: counters that begin at an invocation's number in its workgroup, or go on from such a
  * counter. In: a function after simplify, with loops like `for (i = tid; i < bound; i += step)`.
  * Out: such a counter is start + n * step, where n counts the iterations from 0, the same for all
- * invocations. Addresses then show what of them is common, and what it is a multiple of. Where the bound is a constant and
- * all invocations run the loop equally often, the loop's condition is on n too, so that it does not
- * diverge, and unroll knows how often it runs.
+ * invocations. Addresses then show what of them is common, and what it is a multiple of. Where the
+ * bound is a constant and all invocations run the loop equally often, the loop's condition is on n
+ * too, so that it does not diverge, and unroll knows how often it runs.
  *
  * Steps that are the same in all iterations, but computed in each, are computed before the loop.
  *

@@ -66,8 +66,8 @@ static const Place places[] = {
     { "T a[][64];", "a[p.u + int(l >> 3)][i]", false, 1, 64, 64 },
 };
 
-/* Indices of the lanes: i = s + (l & mask) * times + (l >> 2) * block, which is how four lanes share
- * a block of so many elements. */
+/* Indices of the lanes: i = s + (l & mask) * times + (l >> 2) * block, which is how four lanes
+ * share a block of so many elements. */
 typedef struct Lanes { uint32_t mask; int32_t times, block; } Lanes;
 static const Lanes lanes[] = { { 0, 0, 0 }, { 127, 1, 0 }, { 127, -1, 0 }, { 127, 3, 0 },
                                { 7, 4, 0 }, { 120, 1, 0 }, { 3, 1, 9 } };
