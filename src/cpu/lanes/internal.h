@@ -114,8 +114,8 @@ LV address_firsts_within(Emit *e, const EmitAffine *a, int64_t least, int64_t mo
 LV address_all_inside(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n);
 /* i1: whether the bytes from `low` to `high` behind p's uniform part and `at` are inside. */
 LV address_run_inside(Emit *e, const EmitPointer *p, LV at, int64_t low, int64_t high);
-/* As address_all_inside for several accesses, with as few tests as possible. test[k] stays NULL if access k must
- * test for itself. */
+/* As address_all_inside for several accesses, with as few tests as possible. test[k] stays NULL if
+ * access k must test for itself. */
 void access_inside(Emit *e, const EmitPointer *p, uint32_t n, LV *test);
 
 /* access.c: the scalars of the pointee, in order */
