@@ -60,12 +60,54 @@ static bool wants_maintenance5(const VkDeviceCreateInfo *info)
     return (alone && alone->maintenance5) || (core && core->maintenance5);
 }
 
+/* ---- HEDDLE_STATS ---------------------------------------------------------------------------- */
+
+/* The devices whose kernels are counted. Many programs end without destroying theirs. */
+static struct {
+    pthread_mutex_t lock;
+    HvDevice *first;
+} counted = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void count(HvDevice *d)
+{
+    pthread_mutex_lock(&counted.lock);
+    d->next_counted = counted.first;
+    counted.first = d;
+    pthread_mutex_unlock(&counted.lock);
+}
+
+/* Those of an instance, or just one of them. */
+static void report(const HvInstance *of, const HvDevice *only)
+{
+    pthread_mutex_lock(&counted.lock);
+    for (HvDevice **at = &counted.first, *d; (d = *at);)
+        if (d->instance == of && (!only || d == only)) {
+            *at = d->next_counted;
+            cache_report(d->cache, d->instance);
+        } else {
+            at = &d->next_counted;
+        }
+    pthread_mutex_unlock(&counted.lock);
+}
+
+void devices_report(const HvInstance *of) { report(of, NULL); }
+
+/* To the log alone: the program's callbacks may be gone. */
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    while (counted.first) {
+        counted.first->instance->messengers = NULL;
+        devices_report(counted.first->instance);
+    }
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
 static void device_free(HvDevice *d, const HvAlloc *alloc)
 {
     for (int i = 0; i < N_QUEUES; i++)
         queue_free(d->queues[i]);
-    if (d->cache && d->instance->config.stats)
-        cache_report(d->cache, d->instance);
+    report(d->instance, d);
     if (d->cache) {
         cache_finish(d->cache);
         host_free(NULL, &d->alloc, d->cache);
@@ -142,6 +184,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateDevice(VkPhysicalDevice physical,
         device_free(d, alloc);
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     }
+    if (d->instance->config.stats)
+        count(d);
     *out = (VkDevice)d;
     return VK_SUCCESS;
 }

@@ -252,6 +252,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_CreateInstance(const VkInstanceCreateInfo *inf
 VKAPI_ATTR void VKAPI_CALL hv_DestroyInstance(VkInstance instance,
                                               const VkAllocationCallbacks *alloc)
 {
+    if (instance)
+        devices_report(HvInstance_of(instance));
     instance_free(HvInstance_of(instance), alloc);
 }
 

@@ -90,7 +90,7 @@ typedef struct HvConfig {
     bool check_fatal;           /* what check finds loses the device */
     bool check;                 /* run on the reference device and check */
     bool graphics;              /* says that it has what it has not: graphics.c */
-    bool stats;                 /* counts of every pipeline, to the log when it is destroyed */
+    bool stats;                 /* counts of every pipeline, to the log at its device's end */
     bool debug;                 /* code with lines, for debuggers and profilers */
     bool variables;             /* and with variables in memory, not optimised */
     bool large_shapes;          /* lists matrices above 32 x 32 too */
@@ -186,8 +186,11 @@ struct HvDevice {
     atomic_uint_fast64_t next_slot; /* of private data */
     HvCache *cache;                 /* kernels of all its pipelines */
     void *nothing;                  /* what empty descriptors point to */
+    HvDevice *next_counted;         /* with HEDDLE_STATS */
 };
 DISPATCHABLE(HvDevice, VkDevice)
+/* HEDDLE_STATS: logs what the kernels of an instance's devices did, once. */
+void devices_report(const HvInstance *of);
 static inline DeviceBase *device_base(const HvDevice *d) { return d->physical->heddle->base; }
 
 /* By what runs on a queue, not under the lock: the device is lost, for this reason. `fault` may be

@@ -30,25 +30,37 @@ static const char races[] =
     "layout(binding = 0) buffer B { int y[]; };\n"
     "void main() { y[0] = int(gl_GlobalInvocationID.x); }\n";
 
-/* y[31] that began as 7, of a submission that ends as expected. */
+typedef struct Program {
+    Gpu gpu;
+    GpuProgram program;
+    GpuBuffer buffer;
+} Program;
+
+/* y[31] that began as 7, of a submission that ends as expected. Nothing is destroyed. */
+static int start(Program *x, const char *kernel, VkResult expected)
+{
+    *x = (Program){ .program = { .n_types = 1 } };
+    if (gpu_new(&x->gpu) || gpu_program_glsl(&x->gpu, kernel, &x->program) ||
+        gpu_buffer(&x->gpu, 128, &x->buffer))
+        return 0;
+    int *data = x->buffer.data;
+    data[31] = 7;
+    gpu_write(&x->gpu, x->program.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, x->buffer.buffer, 0,
+              VK_WHOLE_SIZE);
+    VkCommandBuffer c = gpu_begin(&x->gpu);
+    gpu_bind(c, &x->program);
+    VK(CmdDispatch)(c, 1, 1, 1);
+    CHECK(gpu_finish(&x->gpu, c) == expected);
+    return data[31];
+}
+
 static int run_to(const char *kernel, VkResult expected)
 {
-    Gpu g = { 0 };
-    GpuProgram p = { .n_types = 1 };
-    GpuBuffer b = { 0 };
-    int result = 0;
-    if (!gpu_new(&g) && !gpu_program_glsl(&g, kernel, &p) && !gpu_buffer(&g, 128, &b)) {
-        ((int *)b.data)[31] = 7;
-        gpu_write(&g, p.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, b.buffer, 0, VK_WHOLE_SIZE);
-        VkCommandBuffer c = gpu_begin(&g);
-        gpu_bind(c, &p);
-        VK(CmdDispatch)(c, 1, 1, 1);
-        CHECK(gpu_finish(&g, c) == expected);
-        result = ((int *)b.data)[31];
-    }
-    gpu_buffer_free(&g, &b);
-    gpu_program_free(&g, &p);
-    gpu_free(&g);
+    Program x;
+    int result = start(&x, kernel, expected);
+    gpu_buffer_free(&x.gpu, &x.buffer);
+    gpu_program_free(&x.gpu, &x.program);
+    gpu_free(&x.gpu);
     return result;
 }
 
@@ -409,6 +421,25 @@ TEST(checks_that_lose_the_device)
     unsetenv("HEDDLE_LOG");
     CHECK_CONTAINS(read_text(log), "race");
     CHECK_CONTAINS(read_text(log), "still running after 1000 instructions");
+    remove(log);
+}
+
+/* A program that ends without destroying anything is this one, once more. */
+TEST(statistics_at_the_end)
+{
+    char log[] = "/tmp/heddle-log-XXXXXX", command[256];
+    if (getenv("HEDDLE_TEST_LEAVES")) {
+        static Program x;
+        CHECK(start(&x, doubles, VK_SUCCESS) == 14);
+        return;
+    }
+    int fd = mkstemp(log);
+    REQUIRE(fd >= 0);
+    snprintf(command, sizeof command,
+             "HEDDLE_TEST_LEAVES=1 HEDDLE_STATS=1 HEDDLE_LOG=%s /proc/%d/exe statistics_at_the_end "
+             "> /dev/null", log, (int)getpid());
+    CHECK(system(command) == 0);
+    CHECK_CONTAINS(read_text(log), "1 dispatches");
     remove(log);
 }
 
