@@ -17,6 +17,7 @@ enum {
     BYTES = 32,      /* of them; more would take too many registers */
     SPLIT_BYTES = 8, /* of those that table.c loads as one number */
     PAIR = 2,        /* so many, of 16 bits, are pair.c's */
+    CHUNK = 32,      /* bytes within which words are worth being taken from the same chunks */
 };
 
 typedef struct Loaded {
@@ -95,8 +96,13 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
     }
 }
 
-/* How many elements from `*first` on, the load's own among them, are loaded together. */
-static uint32_t choose(const Around *r, uint32_t most, uint32_t *first)
+/* The elements that are loaded together, ascending: numbers of Around. */
+typedef struct Row {
+    uint32_t at[MOST], n;
+} Row;
+
+/* Elements that follow one another, the load's own among them. */
+static Row choose(const Around *r, uint32_t most)
 {
     uint32_t low = MOST, high = MOST, n = 1;
     while (low > 0 && r->at[low - 1])
@@ -105,16 +111,29 @@ static uint32_t choose(const Around *r, uint32_t most, uint32_t *first)
         high++;
     while (2 * n <= MIN(high + 1 - low, most))
         n *= 2;
-    *first = MIN(low + (MOST - low) / n * n, high + 1 - n);
-    return n;
+    uint32_t first = MIN(low + (MOST - low) / n * n, high + 1 - n);
+    Row row = { .n = n };
+    for (uint32_t k = 0; k < n; k++)
+        row.at[k] = first + k;
+    return row;
 }
 
-static uint32_t parts_of(Emit *e, const EmitPointer *p, uint32_t first, uint32_t n, LanesPart *part)
+/* The load's own element and the next one that is loaded, within a chunk from it. */
+static Row choose_two(const Around *r, uint32_t size)
+{
+    Row row = { .at = { MOST }, .n = 1 };
+    for (uint32_t k = 1; row.n == 1 && k * size < CHUNK; k++)
+        if (r->at[MOST + k])
+            row.at[row.n++] = MOST + k;
+    return row;
+}
+
+static LanesPart *parts_of(Emit *e, const EmitPointer *p, const Row *row, LanesPart *part)
 {
     int64_t size = emit_scalar_bytes(e, p->at.type);
-    for (uint32_t k = 0; k < n; k++)
-        part[k] = (LanesPart){ ((int64_t)first + k - MOST) * size, p->at.type };
-    return n;
+    for (uint32_t k = 0; k < row->n; k++)
+        part[k] = (LanesPart){ ((int64_t)row->at[k] - MOST) * size, p->at.type };
+    return part;
 }
 
 /* Halves as words, which LLVM does not take apart where the kernel makes words of them again. */
@@ -133,19 +152,19 @@ static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const
         leaves[k] = pair_half(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
 }
 
-static void load_row(Emit *e, const EmitPointer *p, const Around *r, uint32_t first, uint32_t n)
+static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *row)
 {
     LanesPart part[MOST];
     LV leaves[MOST];
-    bool halves = p->at.type->kind == SPV_INT && p->at.type->bits == 16 && n % 2 == 0;
+    bool halves = p->at.type->kind == SPV_INT && p->at.type->bits == 16 && row->n % 2 == 0;
     const SpvType *word = halves ? pair_word_type(e) : NULL;
-    parts_of(e, p, first, n, part);
+    parts_of(e, p, row, part);
     if (word)
-        load_words(e, p, word, part, n, leaves);
+        load_words(e, p, word, part, row->n, leaves);
     else
-        access_load_parts(e, p, part, n, leaves);
-    for (uint32_t k = 0; k < n; k++)
-        vec_push(e->arena, &lanes_of(e)->series->loaded, (Loaded){ r->at[first + k], leaves[k] });
+        access_load_parts(e, p, part, row->n, leaves);
+    for (uint32_t k = 0; k < row->n; k++)
+        vec_push(e->arena, &lanes_of(e)->series->loaded, (Loaded){ r->at[row->at[k]], leaves[k] });
 }
 
 static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
@@ -160,21 +179,25 @@ static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
     return false;
 }
 
-/* How many elements are loaded together; 0: no others are. Where lanes' addresses differ by
- * constants table.c loads them, and splits numbers of 8 bytes. */
-static uint32_t plan(Emit *e, const EmitPointer *p, const Around *r, uint32_t *first)
+/* What is loaded together; n = 0: no others are. Where lanes' addresses differ by constants table.c
+ * loads them, splits numbers of 8 bytes, and takes words from the same chunks. */
+static Row plan(Emit *e, const EmitPointer *p, const Around *r)
 {
     LanesPart part[MOST];
     LanesTable *t = NEW(e->arena, LanesTable);
-    uint32_t size = emit_scalar_bytes(e, p->at.type), n;
+    uint32_t size = emit_scalar_bytes(e, p->at.type);
+    Row none = { .n = 0 }, row;
     if (table_open(e, p, t) && table_suits(e, t, &(LanesPart){ 0, p->at.type }, 1)) {
-        n = choose(r, SPLIT_BYTES / size, first);
-        bool suits = p->at.type->kind == SPV_INT && n * size == SPLIT_BYTES &&
-                     table_suits(e, t, part, parts_of(e, p, *first, n, part));
-        return suits ? n : 0;
+        row = choose(r, SPLIT_BYTES / size);
+        bool splits = p->at.type->kind == SPV_INT && row.n * size == SPLIT_BYTES;
+        if (!splits)
+            row = choose_two(r, size);
+        bool suits = (splits || (row.n > 1 && size == 4)) &&
+                     table_suits(e, t, parts_of(e, p, &row, part), row.n);
+        return suits ? row : none;
     }
-    n = choose(r, BYTES / size, first);
-    return n > 1 && chunks_suit(e, p, part, parts_of(e, p, *first, n, part)) ? n : 0;
+    row = choose(r, BYTES / size);
+    return row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n) ? row : none;
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
@@ -183,7 +206,7 @@ bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
     const SpvType *t = p->at.type;
     const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
     Around r = { .at = { NULL } };
-    uint32_t first, n = 0;
+    Row row = { .n = 0 };
     if (!lanes->series)
         lanes->series = NEW(e->arena, struct LanesSeries);
     if (take(lanes->series, i, leaves))
@@ -192,12 +215,12 @@ bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
         is_alike(i, i) && access_is_apart(e, p) &&
         is_dense(e->module, chain, emit_scalar_bytes(e, t))) {
         look_around(e, i, &r);
-        n = plan(e, p, &r, &first);
+        row = plan(e, p, &r);
     }
-    if (n <= PAIR && pair_load(e, i, p, leaves))
+    if (row.n <= PAIR && pair_load(e, i, p, leaves))
         return true;
-    if (!n)
+    if (!row.n)
         return false;
-    load_row(e, p, &r, first, n);
+    load_row(e, p, &r, &row);
     return take(lanes->series, i, leaves);
 }

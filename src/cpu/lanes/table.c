@@ -233,7 +233,7 @@ LV table_index_again(Emit *e, LV v, uint32_t depth)
  * neighbours and one load. Bytes are counted from what all lanes share. */
 typedef struct Plan {
     uint32_t n, group, size, chunk;
-    int64_t low, high; /* of all lanes */
+    int64_t low, high; /* of all that is loaded together */
     bool run;
 } Plan;
 
@@ -268,6 +268,27 @@ static bool are_near(const LanesTable *t, uint32_t group, const Plan *p)
             return false;
     }
     return true;
+}
+
+/* Chunks that are there already: other loads' of the same access. */
+typedef struct Chunks {
+    int64_t at[2 * IR_MAX_LANES];
+    uint32_t n, size;
+} Chunks;
+
+/* Whether two of them, or one, have all of a group's bytes. LLVM loads them once. */
+static bool are_there(const Chunks *c, const Plan *p, Reach r, int64_t at[2])
+{
+    for (uint32_t k = 0; k < c->n && c->size == p->chunk; k++)
+        for (uint32_t j = 0; j < c->n; j++)
+            if (c->at[k] <= r.low && c->at[j] >= c->at[k] &&
+                r.high <= c->at[j] + (int64_t)p->chunk &&
+                c->at[j] <= c->at[k] + (int64_t)p->chunk) {
+                at[0] = c->at[k];
+                at[1] = c->at[j];
+                return true;
+            }
+    return false;
 }
 
 /* Where the chunks of a group begin. Both may be the same. */
@@ -317,9 +338,9 @@ static bool plan_chunks(const LanesTable *t, Plan *p, uint32_t chunk)
     return p->group > 1 && p->chunk >= p->size;
 }
 
-static bool plan(const Emit *e, const LanesTable *t, uint32_t n, uint32_t size, Plan *p)
+/* n pieces, of an access that loads the bytes `all` of its lanes. */
+static bool plan(const Emit *e, const LanesTable *t, uint32_t n, uint32_t size, Reach all, Plan *p)
 {
-    Reach all = reach(t, 0, n, size);
     *p = (Plan){ .n = n, .group = n, .size = size, .low = all.low, .high = all.high };
     if (all.high - all.low > FARTHEST)
         return false;
@@ -371,12 +392,18 @@ static LT pieces_type(Emit *e, const Plan *p, uint32_t n)
     return LLVMVectorType(LLVMIntTypeInContext(e->cx, p->size / words * 8), n * words);
 }
 
-static LV load_group(Emit *e, const LanesTable *t, const Plan *p, uint32_t from)
+static LV load_group(Emit *e, const LanesTable *t, const Plan *p, uint32_t from, Chunks *c)
 {
     int64_t at[2];
     int units[IR_MAX_LANES];
     uint32_t n = 0;
-    place_chunks(t, p, from, at);
+    if (!are_there(c, p, reach(t, from, p->group, p->size), at)) {
+        place_chunks(t, p, from, at);
+        c->n = c->size == p->chunk && c->n + 2 <= COUNT_OF(c->at) ? c->n : 0;
+        c->size = p->chunk;
+        c->at[c->n++] = at[0];
+        c->at[c->n++] = at[1];
+    }
     uint32_t unit = unit_of(t, p, from, at);
     LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, unit * 8), p->chunk / unit);
     LV chunk[2] = { load_at(e, t, at[0], type), NULL };
@@ -407,70 +434,97 @@ bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
     return true;
 }
 
+/* What of the lanes' bytes the parts are, counted from what all lanes share. */
+static Reach reach_of(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+{
+    Reach r = { part[0].byte, part[0].byte };
+    for (uint32_t k = 0; k < n; k++) {
+        r.low = MIN(r.low, part[k].byte);
+        r.high = MAX(r.high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
+    }
+    return (Reach){ r.low + least(e, t), r.high + largest(e, t) };
+}
+
 /* Offsets wrap with 64 bits, in this sum as in each lane's. What is inside does not wrap. */
 LV table_inside(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
                 uint32_t n)
 {
-    int64_t low = part[0].byte, high = part[0].byte;
-    for (uint32_t k = 0; k < n; k++) {
-        low = MIN(low, part[k].byte);
-        high = MAX(high, part[k].byte + (int64_t)emit_scalar_bytes(e, part[k].type));
-    }
-    return address_run_inside(e, p, t->base, low + least(e, t), high + largest(e, t));
+    Reach all = reach_of(e, t, part, n);
+    return address_run_inside(e, p, t->base, all.low, all.high);
 }
 
-/* A number a lane: of all lanes, or of the few that differ. */
-static bool plan_number(Emit *e, const LanesTable *t, uint32_t size, LanesTable *few, int *which,
-                        Plan *p)
+/* Numbers that lanes have `byte` bytes into what they point to: of all of them, or of the few that
+ * differ. */
+typedef struct Number {
+    int64_t byte;
+    uint32_t size;
+    LanesTable of;
+    Plan plan;
+    int which[COUNT_OF(((LanesTable *)0)->at)]; /* lanes have */
+} Number;
+
+static bool plan_number(Emit *e, const LanesTable *t, Reach all, Number *x)
 {
-    uint32_t n = few_of(e, t, few, which);
-    if (n && plan(e, few, n, size, p))
+    uint32_t n = few_of(e, t, &x->of, x->which);
+    for (uint32_t k = 0; k < n; k++)
+        x->of.at[k] += x->byte;
+    if (n && plan(e, &x->of, n, x->size, all, &x->plan))
         return true;
-    *few = *t;
-    return plan(e, t, e->W, size, p);
+    x->of = *t;
+    for (uint32_t l = 0; l < e->W; l++) {
+        x->of.at[l] += x->byte;
+        x->which[l] = (int)l;
+    }
+    return plan(e, &x->of, e->W, x->size, all, &x->plan);
 }
 
 /* n numbers, one a piece. */
-static LV load_pieces(Emit *e, const LanesTable *t, const Plan *p)
+static LV load_pieces(Emit *e, const LanesTable *t, const Plan *p, Chunks *c)
 {
     LV pieces[COUNT_OF(t->at)];
     uint32_t n = 0;
     LT run = pieces_type(e, p, p->group);
     for (uint32_t from = 0; from < p->n; from += p->group)
-        pieces[n++] = p->run ? load_at(e, t, t->at[from], run) : load_group(e, t, p, from);
+        pieces[n++] = p->run ? load_at(e, t, t->at[from], run) : load_group(e, t, p, from, c);
     return access_concatenate(e, pieces, n);
 }
 
-/* A number of all lanes, `byte` bytes into what they point to; of 8 bytes its two words. */
-static LV load_number(Emit *e, const LanesTable *t, int64_t byte, uint32_t size)
+/* A number of all lanes; of 8 bytes its two words. */
+static LV load_number(Emit *e, Number *x, Chunks *c)
 {
-    LanesTable few;
-    int which[COUNT_OF(t->at)];
-    Plan p;
-    if (!plan_number(e, t, size, &few, which, &p))
-        return NULL;
-    few.address = ir_at(e->b, t->address, ir_int(e->i64, (uint64_t)byte));
-    LV v = load_pieces(e, &few, &p);
-    if (p.n == e->W)
+    int lanes[2 * COUNT_OF(x->which)];
+    uint32_t words = MAX(1u, x->size / 4);
+    LV v = load_pieces(e, &x->of, &x->plan, c);
+    if (x->plan.n == e->W)
         return v;
-    int lanes[2 * COUNT_OF(t->at)];
-    uint32_t words = MAX(1u, size / 4);
     for (uint32_t l = 0; l < e->W * words; l++)
-        lanes[l] = which[l / words] * (int)words + (int)(l % words);
+        lanes[l] = x->which[l / words] * (int)words + (int)(l % words);
     return ir_shuffle(e->b, v, NULL, lanes, e->W * words);
 }
 
 /* ---- scalars -------------------------------------------------------------------------------- */
 
-/* The parts from k on that are loaded as one number of at most 8 bytes: integers side by side.
- * Halves are converted, for which they would have to be taken apart. */
-static uint32_t table_parts(Emit *e, const LanesPart *part, uint32_t k, uint32_t n)
+/* Whether two parts are halves side by side of which lanes repeat a few: those are loaded as words,
+ * and shuffled as halves. Where all lanes differ they would have to be taken apart. */
+static bool is_pair_of_few(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
 {
-    uint32_t size = emit_scalar_bytes(e, part[k].type), together = 1;
-    if (part[k].type->kind != SPV_INT || size < 2)
+    LanesTable few;
+    int which[COUNT_OF(few.at)];
+    return n > 1 && part[0].type->kind == SPV_FLOAT && part[0].type->bits == 16 &&
+           part[1].type == part[0].type && part[1].byte == part[0].byte + 2 &&
+           few_of(e, t, &few, which);
+}
+
+/* How many of n parts are loaded as one number of at most 8 bytes: integers side by side. */
+static uint32_t table_parts(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+{
+    uint32_t size = emit_scalar_bytes(e, part->type), together = 1;
+    if (is_pair_of_few(e, t, part, n))
+        return 2;
+    if (part->type->kind != SPV_INT || size < 2)
         return 1;
-    while (k + together < n && part[k + together].type == part[k].type &&
-           part[k + together].byte == part[k].byte + (int64_t)together * size)
+    while (together < n && part[together].type == part->type &&
+           part[together].byte == part->byte + (int64_t)together * size)
         together++;
     together = MIN(together, 8 / size);
     while (together & (together - 1))
@@ -480,12 +534,11 @@ static uint32_t table_parts(Emit *e, const LanesPart *part, uint32_t k, uint32_t
 
 bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
 {
+    Reach all = reach_of(e, t, part, n);
     for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(e, part, k, n);
-        LanesTable few;
-        int which[COUNT_OF(few.at)];
-        if (!plan_number(e, t, done * emit_scalar_bytes(e, part[k].type), &few, which,
-                         &(Plan){ 0 }))
+        done = table_parts(e, t, part + k, n - k);
+        Number x = { .byte = part[k].byte, .size = done * emit_scalar_bytes(e, part[k].type) };
+        if (!plan_number(e, t, all, &x))
             return false;
     }
     return true;
@@ -507,18 +560,41 @@ static LV part_of(Emit *e, LV v, uint32_t k, uint32_t size, uint32_t all)
     return LLVMBuildTrunc(e->b, v, bits, "");
 }
 
+/* Two halves of all lanes, as shuffles of what few lanes have. */
+static void load_pair(Emit *e, Number *x, Chunks *c, LV pair[2])
+{
+    int lanes[COUNT_OF(x->which)];
+    LV v = load_pieces(e, &x->of, &x->plan, c);
+    v = LLVMBuildBitCast(e->b, v, LLVMVectorType(e->i16, 2 * x->plan.n), "");
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t l = 0; l < e->W; l++)
+            lanes[l] = 2 * x->which[l] + k;
+        pair[k] = ir_shuffle(e->b, v, NULL, lanes, e->W);
+    }
+}
+
 void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesPart *part,
                 uint32_t n, LV *leaves)
 {
+    Chunks chunks = { .n = 0 };
+    Reach all = reach_of(e, t, part, n);
     for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(e, part, k, n);
         uint32_t size = emit_scalar_bytes(e, part[k].type);
-        LV v = load_number(e, t, part[k].byte, done * size);
-        for (uint32_t j = 0; j < done; j++) {
-            LV x = part_of(e, v, j, size, done * size);
-            LT type = emit_lanes_type(e, emit_scalar_type(e, part[k + j].type));
-            leaves[k + j] =
-                part[k + j].type->kind == SPV_BOOL ? x : LLVMBuildBitCast(e->b, x, type, "");
+        done = table_parts(e, t, part + k, n - k);
+        Number x = { .byte = part[k].byte, .size = done * size };
+        if (!plan_number(e, t, all, &x))
+            return; /* table_suits has said that it can */
+        if (is_pair_of_few(e, t, part + k, n - k)) {
+            load_pair(e, &x, &chunks, leaves + k);
+        } else {
+            LV v = load_number(e, &x, &chunks);
+            for (uint32_t j = 0; j < done; j++)
+                leaves[k + j] = part_of(e, v, j, size, done * size);
+        }
+        for (uint32_t j = k; j < k + done; j++) {
+            LT type = emit_lanes_type(e, emit_scalar_type(e, part[j].type));
+            if (part[j].type->kind != SPV_BOOL)
+                leaves[j] = LLVMBuildBitCast(e->b, leaves[j], type, "");
         }
         access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)done * size * e->W);
     }
