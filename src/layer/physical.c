@@ -492,6 +492,18 @@ static bool is_older(const VkCooperativeMatrixPropertiesKHR *s)
            s->ResultType <= VK_COMPONENT_TYPE_UINT64_KHR;
 }
 
+/* Whether four subgroups can keep their matrices in workgroup memory. Programs of the older
+ * extension do, without asking whether those of the largest shape that is listed fit. */
+static bool is_modest(const HlPhysical *p, const VkCooperativeMatrixPropertiesKHR *s)
+{
+    enum { SUBGROUPS = 4 };
+    uint64_t m = s->MSize, n = s->NSize, k = s->KSize;
+    uint64_t bytes =
+        m * k * vkf_component(s->AType)->bytes + k * n * vkf_component(s->BType)->bytes;
+    bytes += m * n * (vkf_component(s->CType)->bytes + vkf_component(s->ResultType)->bytes);
+    return SUBGROUPS * bytes <= p->facts.profile.workgroup_memory;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
     VkPhysicalDevice device, uint32_t *count, VkCooperativeMatrixPropertiesNV *out)
 {
@@ -503,7 +515,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hl_GetPhysicalDeviceCooperativeMatrixPropertiesNV
         return i->GetPhysicalDeviceCooperativeMatrixPropertiesNV(device, count, out);
     for (uint32_t k = 0; p && k < p->nv.n; k++) {
         const VkCooperativeMatrixPropertiesKHR *s = &p->nv.all[k];
-        if (!is_older(s))
+        if (!is_older(s) || !is_modest(p, s))
             continue;
         if (out && n < *count) {
             void *chain = out[n].pNext;

@@ -148,6 +148,7 @@ typedef struct VkfComponent {
     VkComponentTypeKHR vulkan;
     LowerType profile;
     HeddleType heddle;
+    uint32_t bytes;
 } VkfComponent;
 const VkfComponent *vkf_component(VkComponentTypeKHR t); /* or NULL */
 VkComponentTypeKHR vkf_component_of(HeddleType t);

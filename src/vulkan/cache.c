@@ -242,7 +242,7 @@ void cache_release(HvCache *c, HvKernel *k)
     pthread_mutex_unlock(&c->lock);
 }
 
-void cache_report(const HvCache *c, HvInstance *instance)
+void cache_report(const HvCache *c, void (*tell)(void *user, const char *line), void *user)
 {
     for (uint32_t i = 0; i < c->capacity; i++) {
         const HvKernel *k = c->kernels[i];
@@ -259,7 +259,7 @@ void cache_report(const HvCache *c, HvInstance *instance)
                  (unsigned long long)k->stats[DEVICE_STAT_MATRIX_STORES],
                  (unsigned long long)k->stats[DEVICE_STAT_CONVERSIONS],
                  (unsigned long long)k->stats[DEVICE_STAT_BARRIERS]);
-        say(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, NULL, "statistics", line);
+        tell(user, line);
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "vulkan/vk.h"
 
@@ -66,39 +67,63 @@ static bool wants_maintenance5(const VkDeviceCreateInfo *info)
 static struct {
     pthread_mutex_t lock;
     HvDevice *first;
+    pid_t process; /* a fork's child has counted nothing */
 } counted = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void count(HvDevice *d)
 {
     pthread_mutex_lock(&counted.lock);
-    d->next_counted = counted.first;
+    d->next_counted = counted.process == getpid() ? counted.first : NULL;
     counted.first = d;
+    counted.process = getpid();
     pthread_mutex_unlock(&counted.lock);
 }
 
-/* Those of an instance, or just one of them. */
-static void report(const HvInstance *of, const HvDevice *only)
+static void say_statistics(void *instance, const char *line)
+{
+    say(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, NULL, "statistics", line);
+}
+
+/* One of an instance's, or that one; it is counted no more. NULL: there is none. */
+static HvDevice *take(const HvInstance *of, const HvDevice *only)
 {
     pthread_mutex_lock(&counted.lock);
-    for (HvDevice **at = &counted.first, *d; (d = *at);)
-        if (d->instance == of && (!only || d == only)) {
-            *at = d->next_counted;
-            cache_report(d->cache, d->instance);
-        } else {
-            at = &d->next_counted;
-        }
+    HvDevice **at = &counted.first;
+    while (*at && ((*at)->instance != of || (only && *at != only)))
+        at = &(*at)->next_counted;
+    HvDevice *d = *at;
+    if (d)
+        *at = d->next_counted;
     pthread_mutex_unlock(&counted.lock);
+    return d;
 }
 
-void devices_report(const HvInstance *of) { report(of, NULL); }
+static void report(HvInstance *of, const HvDevice *only)
+{
+    for (const HvDevice *d; (d = take(of, only));)
+        cache_report(d->cache, say_statistics, of);
+}
 
-/* To the log alone: the program's callbacks may be gone. */
+void devices_report(HvInstance *of) { report(of, NULL); }
+
+static void log_statistics(void *instance, const char *line)
+{
+    const char *log = ((const HvInstance *)instance)->config.log;
+    if (log)
+        log_line(log, NULL, line);
+}
+
+/* To the log alone, and waiting for nobody: the program may end anywhere, in a callback too, and
+ * have taken down its allocator. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
-    while (counted.first) {
-        counted.first->instance->messengers = NULL;
-        devices_report(counted.first->instance);
-    }
+    if (counted.process != getpid() || pthread_mutex_trylock(&counted.lock))
+        return;
+    for (const HvDevice *d = counted.first; d; d = d->next_counted)
+        if (!d->alloc.pfnAllocation)
+            cache_report(d->cache, log_statistics, d->instance);
+    counted.first = NULL;
+    pthread_mutex_unlock(&counted.lock);
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

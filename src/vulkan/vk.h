@@ -190,7 +190,7 @@ struct HvDevice {
 };
 DISPATCHABLE(HvDevice, VkDevice)
 /* HEDDLE_STATS: logs what the kernels of an instance's devices did, once. */
-void devices_report(const HvInstance *of);
+void devices_report(HvInstance *of);
 static inline DeviceBase *device_base(const HvDevice *d) { return d->physical->heddle->base; }
 
 /* By what runs on a queue, not under the lock: the device is lost, for this reason. `fault` may be
@@ -385,7 +385,8 @@ void cache_finish(HvCache *c);
 HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key); /* retained, or NULL */
 void cache_add(HvCache *c, HvKernel *k);
 void cache_release(HvCache *c, HvKernel *k);               /* kernel_release, and keeps the limit */
-void cache_report(const HvCache *c, HvInstance *instance); /* HEDDLE_STATS, to the log */
+/* HEDDLE_STATS: a line for each kernel that ran. */
+void cache_report(const HvCache *c, void (*tell)(void *user, const char *line), void *user);
 /* The same in a folder of files, which several processes may use at once. */
 HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key);
 /* False: there is nothing to keep of it, at least not yet. */

@@ -75,11 +75,20 @@ LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a)
     LV first = LLVMBuildExtractElement(e->b, v, ir_int(e->i32, 0), "");
     LV steps = LLVMBuildIntCast2(e->b, lanes_ids(e), LLVMTypeOf(v), 0, "");
     steps = LLVMBuildMul(e->b, steps, ir_inum(v, (uint64_t)stride), "");
-    LV counting = LLVMBuildAdd(e->b, emit_lanes(e, first), steps, "");
-    LV other = lanes_any(e, LLVMBuildICmp(e->b, LLVMIntNE, v, counting, ""));
-    *a = (EmitAffine){ .first = { first }, .stride = stride, .group = e->W };
-    a->expected = LLVMBuildNot(e->b, other, "");
-    return LLVMBuildSelect(e->b, a->expected, counting, v, "");
+    LanesExpected *x = NEW(e->arena, LanesExpected);
+    x->counting = LLVMBuildAdd(e->b, emit_lanes(e, first), steps, "");
+    LV other = lanes_any(e, LLVMBuildICmp(e->b, LLVMIntNE, v, x->counting, ""));
+    x->is = LLVMBuildNot(e->b, other, "");
+    map_put(e->arena, &lanes_of(e)->expected, (uintptr_t)v, (uintptr_t)x);
+    *a = (EmitAffine){ .first = { first }, .expected = x->is, .stride = stride, .group = e->W };
+    return v;
+}
+
+const LanesExpected *affine_expected(const Emit *e, LV v)
+{
+    uint64_t x = 0;
+    map_get(&lanes_of(e)->expected, (uintptr_t)v, &x);
+    return (const LanesExpected *)(uintptr_t)x;
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */

@@ -183,7 +183,11 @@ static FlowPhiSlot *phi_slot(Emit *e, const SpvInst *phi, const SpvType *t)
         type = leaf_varies(e, phi, t, k) ? emit_lanes_type(e, type) : type;
         s->slot[k] = slot_new(e, type, s->home, false);
     }
-    s->alike = t->kind == SPV_INT && e->uniformity->varying[phi->id] && counts_alike(e, phi);
+    uint32_t at = e->cfg->position[phi->block->index];
+    const CfgLoop *loop = e->cfg->blocks[at].loop;
+    bool counts = t->kind == SPV_INT && e->uniformity->varying[phi->id];
+    s->alike = counts && counts_alike(e, phi);
+    s->joins = counts && !s->alike && !(loop && loop->header == at);
     s->known.group = 1;
     return s;
 }
@@ -244,7 +248,7 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
         EmitAffine a = emit_affine(e, emit_value(e, id), 0);
         if (s->alike)
             store_known(e, s, a, from < to);
-        else if (t->kind == SPV_INT)
+        else if (s->joins)
             note_stride(e, s, &a, first);
     }
     e->target->edge(e, from, to);
@@ -253,8 +257,6 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 static void load_phis(Emit *e, const SpvBlock *block)
 {
     const SpvInst *i = block->insts.first;
-    uint32_t at = e->cfg->position[block->index];
-    bool heads_loop = e->cfg->blocks[at].loop && e->cfg->blocks[at].loop->header == at;
     for (; next_phi(&i); i = i->next) {
         const SpvType *t = spv_type(e->module, i->type);
         if (emit_has_matrix(t)) {
@@ -268,7 +270,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
         EmitAffine a = { .group = 1 };
         if (s->alike && s->known.group > 1)
             a = affine_load(e, &s->known_slot, s->known);
-        else if (s->stride && !heads_loop && emit_is_lanes(leaves[0]))
+        else if (s->stride)
             leaves[0] = affine_expect(e, leaves[0], s->stride, &a);
         if (a.group > 1)
             emit_set_affine(e, i, leaves, s->n, &a);

@@ -82,11 +82,10 @@ typedef struct FlowPhiSlot {
     uint32_t n;
     uint32_t home;
     bool alike;       /* a counter that all lanes advance alike */
+    bool joins;       /* another integer, where ways join that come from before */
     EmitAffine known; /* of such a counter: what is known of its start */
     LanesSlots known_slot;
-    /* of other integers, none of which a back edge stores: by what all that was stored counts up
-     * over the lanes; 0: it does not, or differently */
-    int64_t stride;
+    int64_t stride; /* where ways join: by what each counts up over the lanes; 0: not alike */
 } FlowPhiSlot;
 
 struct Flow {

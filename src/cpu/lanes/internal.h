@@ -23,9 +23,14 @@ EmitAffine affine_load(Emit *e, const LanesSlots *slots, EmitAffine a);
 /* What two numbers have in common. Brings both to the smaller group, with their conditions
  * combined. */
 EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b);
-/* Takes lanes that came by several ways, each of which counted up by `stride`, to count up still:
- * a test finds out. Returns v so that one sees it (table.c), and sets *a. */
+/* Takes lanes that came by several ways, on each of which they counted up by `stride`, to count up
+ * still: a test finds out. Sets *a, and returns v's copy, for which affine_expected knows the test
+ * and what it is then (for any other value NULL). */
+typedef struct LanesExpected {
+    LV is, counting;
+} LanesExpected;
 LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a);
+const LanesExpected *affine_expected(const Emit *e, LV v);
 /* How many low bits of a scalar integer are known to be zero; 64: all. */
 uint32_t affine_zeros(LV v);
 void affine_result(Emit *e, const SpvInst *i, EmitValue *v); /* fills v->affine */

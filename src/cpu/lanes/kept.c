@@ -23,7 +23,9 @@ static EmitAffine affine_kept(Emit *e, LanesKept *k, const EmitAffine *from, uin
     EmitAffine a = { .group = 1 };
     if (k->affine_slot)
         return affine_load(e, &k->affine_slot[n], *from);
-    if (from->group == e->W && from->stride && k->slot[n])
+    if (!emit_is_lanes(*leaf))
+        return (EmitAffine){ .first = { *leaf }, .group = e->W };
+    if (from->group == e->W && from->stride)
         *leaf = affine_expect(e, *leaf, from->stride, &a);
     return a;
 }

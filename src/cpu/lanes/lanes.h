@@ -43,6 +43,7 @@ typedef struct Lanes {
     const SpvInst *pair_second;     /* pair.c's: a load of the current block; NULL: none */
     LV pair_value;                  /* what it loads */
     struct LanesSeries *series;     /* series.c's; NULL: none yet */
+    Map expected;                   /* affine.c's LanesExpected, by value */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }

@@ -2,8 +2,9 @@
  *
  * Elements that follow one another in each lane, loaded one by one by instructions of a block, as a
  * loop over a row of the lane's own makes when it is unrolled: one load of all of them, which
- * chunks.c transposes. In: the first of the instructions. Out: its scalars; the others' are kept
- * until their instructions come.
+ * chunks.c transposes. Where lanes' addresses differ by constants, two words of a lane that lie near
+ * each other are loaded together too, as table.c finds both in the same chunks. In: the first of the
+ * instructions. Out: its scalars; the others' are kept until their instructions come.
  *
  * Only for lanes that lie apart, which would take a gather for each element, and without robust
  * access. Nothing between the instructions changes memory, and all of them run with the same lanes.
@@ -17,7 +18,7 @@ enum {
     BYTES = 32,      /* of them; more would take too many registers */
     SPLIT_BYTES = 8, /* of those that table.c loads as one number */
     PAIR = 2,        /* so many, of 16 bits, are pair.c's */
-    CHUNK = 32,      /* bytes within which words are worth being taken from the same chunks */
+    NEAR = 32,       /* bytes within which two words are likely to be in the same chunks */
 };
 
 typedef struct Loaded {
@@ -38,10 +39,10 @@ typedef struct Around {
 bool series_ends(const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
+    bool extended = i->op == SpvOpExtInst || i->op == SpvOpExtInstWithForwardRefsKHR;
     return i->op != SpvOpLoad &&
-           (!info ||
-            info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_GROUP) ||
-            i->op == SpvOpFunctionCall);
+           (!info || i->op == SpvOpFunctionCall || (extended && !spv_is_pure(i)) ||
+            info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER | SPV_OPF_GROUP));
 }
 
 /* As the other, but for the pointer; not volatile. */
@@ -118,11 +119,11 @@ static Row choose(const Around *r, uint32_t most)
     return row;
 }
 
-/* The load's own element and the next one that is loaded, within a chunk from it. */
+/* The load's own element and the next one behind it that is loaded. */
 static Row choose_two(const Around *r, uint32_t size)
 {
     Row row = { .at = { MOST }, .n = 1 };
-    for (uint32_t k = 1; row.n == 1 && k * size < CHUNK; k++)
+    for (uint32_t k = 1; row.n == 1 && k * size < NEAR; k++)
         if (r->at[MOST + k])
             row.at[row.n++] = MOST + k;
     return row;

@@ -65,21 +65,24 @@ static int64_t largest(const Emit *e, const LanesTable *t)
 
 static int64_t least(const Emit *e, const LanesTable *t)
 {
-    int64_t most = t->at[0];
+    int64_t low = t->at[0];
     for (uint32_t l = 1; l < e->W; l++)
-        most = MIN(most, t->at[l]);
-    return most;
+        low = MIN(low, t->at[l]);
+    return low;
 }
 
-/* Neither what all lanes share wraps nor do the lanes' numbers, as unsigned or signed ones. */
-static void expect_no_wrap(Emit *e, LanesTable *t, bool is_signed)
+/* Neither what all lanes share wraps nor do the lanes' numbers, as unsigned or signed ones. False:
+ * they do, being farther apart than such numbers get. */
+static bool expect_no_wrap(Emit *e, LanesTable *t, bool is_signed)
 {
     LT type = LLVMTypeOf(t->base);
     int64_t low = MIN(least(e, t), 0), high = MAX(largest(e, t), 0);
-    uint32_t zeros = affine_zeros(t->base);
-    if (!low && (zeros >= 63 || high < (int64_t)1 << zeros))
-        return;
-    uint64_t sign = is_signed ? 1ull << (LLVMGetIntTypeWidth(type) - 1) : 0;
+    uint32_t width = LLVMGetIntTypeWidth(type), zeros = affine_zeros(t->base);
+    if (width < 63 && high - low >= (int64_t)1 << width)
+        return false;
+    if (!low && high < (int64_t)1 << MIN(MIN(zeros, width - is_signed), 62))
+        return true;
+    uint64_t sign = is_signed ? 1ull << (width - 1) : 0;
     LV first = LLVMBuildAdd(e->b, t->base, ir_int(type, (uint64_t)low - sign), "");
     LV last = ir_int(type, (uint64_t)(low - high - 1));
     if (low < 0 || is_signed) { /* from the least number there is to the lanes' least one */
@@ -88,6 +91,7 @@ static void expect_no_wrap(Emit *e, LanesTable *t, bool is_signed)
         expect(e, t, enough);
     }
     expect(e, t, LLVMBuildICmp(e->b, LLVMIntULE, first, last, ""));
+    return true;
 }
 
 /* What all lanes share is a multiple of 2^bits. */
@@ -106,8 +110,8 @@ static bool split_table(Emit *e, LanesTable *t, uint32_t bits, bool quotient)
     LT type = LLVMTypeOf(t->base);
     if (bits >= MIN(LLVMGetIntTypeWidth(type), (unsigned)MOST_BITS) || least(e, t) < 0)
         return false;
-    if (quotient)
-        expect_no_wrap(e, t, false);
+    if (quotient && !expect_no_wrap(e, t, false))
+        return false;
     expect_multiple(e, t, bits);
     for (uint32_t l = 0; l < e->W; l++)
         t->at[l] = quotient ? t->at[l] >> bits : t->at[l] & (((int64_t)1 << bits) - 1);
@@ -138,7 +142,7 @@ static bool sum_table(Emit *e, LV v, bool minus, uint32_t depth, LanesTable *t)
         t->at[l] += minus ? -other.at[l] : other.at[l];
     t->base = minus ? LLVMBuildSub(e->b, t->base, other.base, "")
                     : LLVMBuildAdd(e->b, t->base, other.base, "");
-    return true;
+    return least(e, t) >= -FARTHEST && largest(e, t) <= FARTHEST;
 }
 
 static bool scaled_table(Emit *e, LanesTable *t, uint64_t by)
@@ -157,19 +161,10 @@ static bool widened_table(Emit *e, LV v, bool is_signed, uint32_t depth, LanesTa
     LT type = ir_element_of(v);
     if (!table_of(e, LLVMGetOperand(v, 0), depth, t))
         return false;
-    expect_no_wrap(e, t, is_signed);
+    if (!expect_no_wrap(e, t, is_signed))
+        return false;
     t->base =
         is_signed ? LLVMBuildSExt(e->b, t->base, type, "") : LLVMBuildZExt(e->b, t->base, type, "");
-    return true;
-}
-
-/* The way that affine_expect takes lanes to go. */
-static bool expected_table(Emit *e, LV v, uint32_t depth, LanesTable *t)
-{
-    LV is = LLVMGetOperand(v, 0);
-    if (emit_is_lanes(is) || !table_of(e, LLVMGetOperand(v, 1), depth, t))
-        return false;
-    expect(e, t, is);
     return true;
 }
 
@@ -189,10 +184,13 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
         return sum_table(e, v, op == LLVMSub, depth, t);
     if (op == LLVMSExt || op == LLVMZExt)
         return widened_table(e, v, op == LLVMSExt, depth, t);
+    const LanesExpected *known = op == LLVMFreeze ? affine_expected(e, v) : NULL;
+    if (known && table_of(e, known->counting, depth, t)) {
+        expect(e, t, known->is);
+        return true;
+    }
     if (op == LLVMFreeze)
-        return table_of(e, LLVMGetOperand(v, 0), depth, t);
-    if (op == LLVMSelect)
-        return expected_table(e, v, depth, t);
+        return !known && table_of(e, LLVMGetOperand(v, 0), depth, t);
     bool first = op == LLVMMul && same_constant(LLVMGetOperand(v, 0), &x);
     if (LLVMGetNumOperands(v) != 2 || (!first && !same_constant(LLVMGetOperand(v, 1), &x)) ||
         !table_of(e, LLVMGetOperand(v, first), depth, t))
@@ -210,8 +208,8 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
     }
 }
 
-/* An index computed once more where code is built now, with what table_open looks through, so that
- * it need not be computed at all where it is not used. */
+/* An index computed once more where code is built now, with the arithmetic that table_open looks
+ * through, so that it need not be computed at all where it is not used. */
 LV table_index_again(Emit *e, LV v, uint32_t depth)
 {
     if (LLVMIsConstant(v) || splat_of(v) || !LLVMIsAInstruction(v) || !depth--)
@@ -425,8 +423,8 @@ bool table_open(Emit *e, const EmitPointer *p, LanesTable *t)
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || emit_is_lanes(p->base) || p->volatile_ ||
         e->W < 8 || !table_of(e, p->lane_index, TABLE_DEPTH, t))
         return false;
-    if (LLVMTypeOf(t->base) != e->i64)
-        expect_no_wrap(e, t, true);
+    if (LLVMTypeOf(t->base) != e->i64 && !expect_no_wrap(e, t, true))
+        return false;
     t->base = emit_cast_index(e, t->base, e->i64);
     if (p->lane_scale < 0 || !scaled_table(e, t, (uint64_t)p->lane_scale))
         return false;
