@@ -120,7 +120,7 @@ __attribute__((destructor)) static void report_at_exit(void)
     if (counted.process != getpid() || pthread_mutex_trylock(&counted.lock))
         return;
     for (const HvDevice *d = counted.first; d; d = d->next_counted)
-        if (!d->alloc.pfnAllocation)
+        if (d->alloc.pfnAllocation == host_default()->pfnAllocation)
             cache_report(d->cache, log_statistics, d->instance);
     counted.first = NULL;
     pthread_mutex_unlock(&counted.lock);

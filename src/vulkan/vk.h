@@ -384,7 +384,7 @@ bool cache_init(HvCache *c, uint64_t limit);
 void cache_finish(HvCache *c);
 HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key); /* retained, or NULL */
 void cache_add(HvCache *c, HvKernel *k);
-void cache_release(HvCache *c, HvKernel *k);               /* kernel_release, and keeps the limit */
+void cache_release(HvCache *c, HvKernel *k); /* kernel_release, and keeps the limit */
 /* HEDDLE_STATS: a line for each kernel that ran. */
 void cache_report(const HvCache *c, void (*tell)(void *user, const char *line), void *user);
 /* The same in a folder of files, which several processes may use at once. */

@@ -2,9 +2,9 @@
  *
  * Elements that follow one another in each lane, loaded one by one by instructions of a block, as a
  * loop over a row of the lane's own makes when it is unrolled: one load of all of them, which
- * chunks.c transposes. Where lanes' addresses differ by constants, two words of a lane that lie near
- * each other are loaded together too, as table.c finds both in the same chunks. In: the first of the
- * instructions. Out: its scalars; the others' are kept until their instructions come.
+ * chunks.c transposes. Where lanes' addresses differ by constants, two words of a lane that lie
+ * near each other are loaded together too, as table.c finds both in the same chunks. In: the first
+ * of the instructions. Out: its scalars; the others' are kept until their instructions come.
  *
  * Only for lanes that lie apart, which would take a gather for each element, and without robust
  * access. Nothing between the instructions changes memory, and all of them run with the same lanes.
