@@ -6,7 +6,7 @@
  *
  *     test_fuzz_mutations [--count N] [--first SEED] [--jobs N] [--compile N] [--seconds N]
  *         one in N of those that could be compiled are (LLVM takes most of the time)
- *         none begins after so many seconds: 100 unless --count or --seconds is given
+ *         none begins after so many seconds: 50, or 25 of a part of the tests, unless --count or --seconds is given
  *     test_fuzz_mutations --write SEED         that module to fuzz-SEED.spv
  *     test_fuzz_mutations --take FILE          that module the whole way, in this process
  *     test_fuzz_mutations --corpus FOLDER      the modules, for libFuzzer
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { MAX_MODULES = 400, DEFAULT_COUNT = 100000, DEFAULT_COMPILE = 20,
-       SECONDS = 60 * HEDDLE_TEST_STEP, USUAL_SECONDS = 50 };
+       SECONDS = 60 * HEDDLE_TEST_STEP, USUAL_SECONDS = HEDDLE_TEST_STEP > 1 ? 25 : 50 };
 
 typedef struct Bytes { char *name; uint8_t *data; size_t size; } Bytes;
 typedef struct Corpus { Arena arena; Bytes module[MAX_MODULES]; uint32_t n; } Corpus;
