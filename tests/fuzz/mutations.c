@@ -6,7 +6,8 @@
  *
  *     test_fuzz_mutations [--count N] [--first SEED] [--jobs N] [--compile N] [--seconds N]
  *         one in N of those that could be compiled are (LLVM takes most of the time)
- *         none begins after so many seconds: 50, or 25 of a part of the tests, unless --count or --seconds is given
+ *         none begins after so many seconds: 50, or 25 where tests take a part of their cases,
+ *         unless --count or --seconds is given
  *     test_fuzz_mutations --write SEED         that module to fuzz-SEED.spv
  *     test_fuzz_mutations --take FILE          that module the whole way, in this process
  *     test_fuzz_mutations --corpus FOLDER      the modules, for libFuzzer
