@@ -1,6 +1,6 @@
 #version 460
 // SPDX-License-Identifier: MIT
-// Lanes that share blocks, by indices of 8 bits that wrap: from block 8 / 2 on they begin anew, so that lanes'
+// Lanes that share blocks, by indices of 8 bits that wrap: from the fourth block on they begin anew, so that lanes'
 // addresses do not differ by the constants that one would take them to differ by. So does 7 * 64 by itself.
 // RUN: for isa in %levels; do for way in "" --robust; do \
 // RUN:     %heddle run %s --isa $isa $way --groups 1,1,1 --push list:u32:1 --bind 0=iota:u32[256] \
