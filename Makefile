@@ -15,9 +15,9 @@
 #     make site       README.md and docs/ as a site: build/site
 PREFIX ?= /usr/local
 WERROR := $(if $(CI),ON,OFF)
-# CI takes a third of the cases of tests that have many, and makes a third of the programs that run the same
+# CI takes a quarter of the cases of tests that have many, and makes a quarter of the programs that run the same
 # tests for one target each; who runs `make test` by hand gets all.
-STEP := $(if $(CI),3,1)
+STEP := $(if $(CI),4,1)
 
 all: DEPS := --check
 all: build-release

@@ -31,6 +31,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 SKIPPED = 77
 KINDS = ("comp", "glsl", "spvasm", "cl", "mlir")
@@ -145,6 +146,12 @@ def run(path, text, options):
     return failed == bool(known), told
 
 
+def timed(path, text, options):
+    start = time.monotonic()
+    result = run(path, text, options)
+    return time.monotonic() - start, result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -165,10 +172,11 @@ def main():
             tests.append((path, text))
 
     passed = failed = skipped = 0
-    missing = set()
+    missing, times = set(), []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda t: run(*t, options), tests)
-        for (path, _), result in zip(tests, results):
+        results = pool.map(lambda t: timed(*t, options), tests)
+        for (path, _), (seconds, result) in zip(tests, results):
+            times.append((seconds, path))
             if result[0] is None:
                 skipped += 1
                 missing.update(result[1])
@@ -180,6 +188,8 @@ def main():
                 print("FAILED: %s\n%s" % (path, result[1]))
     if skipped:
         print("%d skipped for want of %s" % (skipped, ", ".join(sorted(missing))))
+    print("the slowest: " + ", ".join("%s %.1f s" % (path, seconds)
+                                      for seconds, path in sorted(times, reverse=True)[:10]))
     print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 
