@@ -673,11 +673,17 @@ static void be_inside(Ways *w, LV inside)
     w->way[1].seldom = true;
 }
 
-static void expect_inside(Emit *e, Ways *w, const EmitPointer *p, const LanesPart *part, uint32_t n)
+/* All lanes are inside, and go on as expected. */
+static void expect_affine(Emit *e, Ways *w, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     LV inside = address_all_inside(e, p, part, n);
     if (inside)
         be_inside(w, inside);
+    if (!p->affine.expected)
+        return;
+    w->test[w->n++] = p->affine.expected;
+    w->way[0].affine.expected = NULL;
+    w->way[1].affine = (EmitAffine){ .group = 1 };
 }
 
 /* Whether an access needs no more than one vector, or a few, once it is known that its lanes go on
@@ -762,19 +768,12 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     if (!n)
         return w;
     bool together = !p->affine.expected || is_together(e, p, part, n);
-    if (!together && store)
-        return w;
     if (!store)
         expect_table(e, &w, part, n);
+    if (!w.table && !together)
+        return w;
     if (!w.table)
-        expect_inside(e, &w, p, part, n);
-    if (!together && !w.table)
-        return (Ways){ .way = { *p, *p } };
-    if (p->affine.expected && !w.table) {
-        w.test[w.n++] = p->affine.expected;
-        w.way[0].affine.expected = NULL;
-        w.way[1].affine = (EmitAffine){ .group = 1 };
-    }
+        expect_affine(e, &w, p, part, n);
     if (!store)
         expect_all_active(e, &w, part, n);
     if (w.n) {

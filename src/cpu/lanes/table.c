@@ -451,11 +451,12 @@ LV table_inside(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesP
     return address_run_inside(e, p, t->base, all.low, all.high);
 }
 
-/* Numbers that lanes have `byte` bytes into what they point to: of all of them, or of the few that
- * differ. */
+/* A number that lanes have `byte` bytes into what they point to, which is one part of an access or
+ * several side by side: of all lanes, or of the few that differ. */
 typedef struct Number {
     int64_t byte;
-    uint32_t size;
+    uint32_t size, parts;
+    bool is_pair; /* of halves: see is_pair_of_few */
     LanesTable of;
     Plan plan;
     int which[COUNT_OF(((LanesTable *)0)->at)]; /* lanes have */
@@ -513,12 +514,10 @@ static bool is_pair_of_few(Emit *e, const LanesTable *t, const LanesPart *part, 
            few_of(e, t, &few, which);
 }
 
-/* How many of n parts are loaded as one number of at most 8 bytes: integers side by side. */
-static uint32_t table_parts(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
+/* How many of n parts are integers side by side, of at most 8 bytes; 1 for parts of other types. */
+static uint32_t integers_together(Emit *e, const LanesPart *part, uint32_t n)
 {
     uint32_t size = emit_scalar_bytes(e, part->type), together = 1;
-    if (is_pair_of_few(e, t, part, n))
-        return 2;
     if (part->type->kind != SPV_INT || size < 2)
         return 1;
     while (together < n && part[together].type == part->type &&
@@ -530,15 +529,23 @@ static uint32_t table_parts(Emit *e, const LanesTable *t, const LanesPart *part,
     return together;
 }
 
+/* The first of n parts, with those behind it that are loaded as one with it. False: no plan. */
+static bool next_number(Emit *e, const LanesTable *t, Reach all, const LanesPart *part, uint32_t n,
+                        Number *x)
+{
+    *x = (Number){ .byte = part->byte, .is_pair = is_pair_of_few(e, t, part, n) };
+    x->parts = x->is_pair ? 2 : integers_together(e, part, n);
+    x->size = x->parts * emit_scalar_bytes(e, part->type);
+    return plan_number(e, t, all, x);
+}
+
 bool table_suits(Emit *e, const LanesTable *t, const LanesPart *part, uint32_t n)
 {
     Reach all = reach_of(e, t, part, n);
-    for (uint32_t k = 0, done; k < n; k += done) {
-        done = table_parts(e, t, part + k, n - k);
-        Number x = { .byte = part[k].byte, .size = done * emit_scalar_bytes(e, part[k].type) };
-        if (!plan_number(e, t, all, &x))
+    Number x;
+    for (uint32_t k = 0; k < n; k += x.parts)
+        if (!next_number(e, t, all, part + k, n - k, &x))
             return false;
-    }
     return true;
 }
 
@@ -576,24 +583,22 @@ void table_load(Emit *e, const EmitPointer *p, const LanesTable *t, const LanesP
 {
     Chunks chunks = { .n = 0 };
     Reach all = reach_of(e, t, part, n);
-    for (uint32_t k = 0, done; k < n; k += done) {
-        uint32_t size = emit_scalar_bytes(e, part[k].type);
-        done = table_parts(e, t, part + k, n - k);
-        Number x = { .byte = part[k].byte, .size = done * size };
-        if (!plan_number(e, t, all, &x))
+    Number x;
+    for (uint32_t k = 0; k < n; k += x.parts) {
+        if (!next_number(e, t, all, part + k, n - k, &x))
             return; /* table_suits has said that it can */
-        if (is_pair_of_few(e, t, part + k, n - k)) {
+        if (x.is_pair) {
             load_pair(e, &x, &chunks, leaves + k);
         } else {
             LV v = load_number(e, &x, &chunks);
-            for (uint32_t j = 0; j < done; j++)
-                leaves[k + j] = part_of(e, v, j, size, done * size);
+            for (uint32_t j = 0; j < x.parts; j++)
+                leaves[k + j] = part_of(e, v, j, x.size / x.parts, x.size);
         }
-        for (uint32_t j = k; j < k + done; j++) {
+        for (uint32_t j = k; j < k + x.parts; j++) {
             LT type = emit_lanes_type(e, emit_scalar_type(e, part[j].type));
             if (part[j].type->kind != SPV_BOOL)
                 leaves[j] = LLVMBuildBitCast(e->b, leaves[j], type, "");
         }
-        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)done * size * e->W);
+        access_count(e, p, HEDDLE_ACCESS_VECTOR, NULL, (uint64_t)x.size * e->W);
     }
 }
