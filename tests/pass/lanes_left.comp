@@ -3,11 +3,11 @@
 // A loop that takes four blocks at a time, then one of two, then one more: how often lanes go round is
 // theirs, so they may leave it at different times, but where a row's length is a multiple of what all
 // of them take they do not, and go on in blocks that they share (one test finds out, and two tests
-// whether all of that is inside). Rows of 1792 = 4 + 2 + 1 times 256, and of 2000, where some lanes
-// go on alone.
+// whether all of that is inside). Rows of 1536 = 4 + 2 of 256, 1792 = 4 + 2 + 1, 2000, where some lanes
+// go on alone, and 40, where most have nothing to do.
 // RUN: %heddle compile %s --isa x86-64-v3 --emit llvm --subgroup-size 32 | %filecheck %s
 // RUN: %heddle compile %s --isa x86-64-v3 --emit llvm --subgroup-size 32 --robust | %filecheck %s
-// RUN: for n in 1792 2000; do for isa in %levels; do for way in "" --robust; do \
+// RUN: for n in 1536 1792 2000 40; do for isa in %levels; do for way in "" --robust; do \
 // RUN:     %heddle run %s --isa $isa $way --groups 3,1,1 --push list:u32:$n --bind 0=rand:u16[2048]@1 \
 // RUN:         --bind 1=zeros:u32[96] --out 1=%t.$n.npy && \
 // RUN:     %heddle run %s --device reference --check --groups 3,1,1 --push list:u32:$n \
