@@ -69,7 +69,7 @@ bench-vulkan-device: build-release
 fuzz: deps
 	@cmake --preset asan -DHEDDLE_WERROR=$(WERROR) > build/asan.log || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan --target test_fuzz_mutations test_fuzz_opencl test_fuzz_operands
-	@ctest --preset asan -j $$(getconf _NPROCESSORS_ONLN) -R fuzz
+	@tools/test.sh build/asan -R fuzz
 
 asan tsan: %: build-%
 	@tools/test.sh build/$*

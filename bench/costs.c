@@ -5,7 +5,8 @@
  * looks every half millisecond, as `heddle profile` has them, and the run that counts; also of
  * dispatches that are over sooner than a timer is made. Times are ratios; the goals are 1.10 for -g
  * and 1.3 for profiling. With --goals it fails where three quarters of the ratios exceed one.
- * Before that, milliseconds from GLSL to a module, by glslang and where HEDDLE_CACHE has it.
+ * Before that, milliseconds from GLSL to a module and to a kernel, compiled and where HEDDLE_CACHE
+ * has them.
  *
  *     bench_costs [--rounds N] [--goals]
  */
@@ -125,34 +126,39 @@ static void measure_running(const Kernel *k, const Compiling *from, const BenchO
     heddle_kernel_free(plain.kernel);
 }
 
-/* ---- from GLSL to a module ------------------------------------------------------------------- */
+/* ---- from GLSL to a module and a kernel ------------------------------------------------------ */
 
 typedef struct Reading {
-    const char *cache; /* NULL: none */
+    const char *cache;    /* NULL: none */
+    HeddleDevice *device; /* NULL: a module only */
 } Reading;
 
-static void read_module(void *user)
+static void read_once(void *user)
 {
     const Reading *r = user;
     HeddleModule *m = NULL;
+    HeddleKernel *k = NULL;
     if (r->cache)
         setenv("HEDDLE_CACHE", r->cache, 1);
-    if (heddle_module_from_file(HEDDLE_SOURCE_DIR "/examples/gemm.comp", NULL, &m, NULL))
-        fprintf(stderr, "gemm.comp cannot be read\n");
+    if (heddle_module_from_file(HEDDLE_SOURCE_DIR "/examples/gemm.comp", NULL, &m, NULL) ||
+        (r->device && heddle_kernel_new(r->device, m, NULL, &k, NULL)))
+        fprintf(stderr, "gemm.comp cannot be compiled\n");
     unsetenv("HEDDLE_CACHE");
+    heddle_kernel_free(k);
     heddle_module_free(m);
 }
 
-static void measure_reading(const BenchOptions *o)
+/* device: NULL for a module only */
+static void measure_reading(const char *what, HeddleDevice *device, const BenchOptions *o)
 {
     char folder[] = "/tmp/heddle-costs-XXXXXX", command[64];
     BenchOptions wall = *o;
     wall.threads = 2; /* the time of another program counts */
     if (!mkdtemp(folder))
         return;
-    Reading plain = {NULL}, kept = {folder};
-    BenchCase without = {.name = "GLSL to a module", .run = read_module, .user = &plain};
-    BenchCase with = {.name = "the same, seen before", .run = read_module, .user = &kept};
+    Reading plain = {NULL, device}, kept = {folder, device};
+    BenchCase without = {.name = what, .run = read_once, .user = &plain};
+    BenchCase with = {.name = "the same, seen before", .run = read_once, .user = &kept};
     without.work = with.work = 1;
     bench_paired(&without, &with, 1, &wall);
     printf("gemm         %-40s %.1f ms\n", without.name, 1e-6 / without.rate);
@@ -185,8 +191,10 @@ int main(int argc, char **argv)
     Compiling c = {.options = {.struct_size = sizeof c.options, .emit = HEDDLE_EMIT_OBJECT}};
     c.log = heddle_log_new(heddle_print_to_stderr, NULL);
     bool good = c.log && !heddle_device_new(NULL, &c.device, c.log);
-    if (good)
-        measure_reading(&o);
+    if (good) {
+        measure_reading("GLSL to a module", NULL, &o);
+        measure_reading("GLSL to a kernel", c.device, &o);
+    }
     printf("%-12s %-40s times the same without, [quartiles]\n", "kernel", "");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && good; i++)
         good = measure(&kernels[i], &c, &o);

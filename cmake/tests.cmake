@@ -58,6 +58,8 @@ foreach(lowered IN LISTS lowered_tests)
         "EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
         $<$<IN_LIST:${profile},fits$<SEMICOLON>mixture$<SEMICOLON>small$<SEMICOLON>asked$<SEMICOLON>tiles>:HEDDLE_LOWER_TILES>)
     target_link_options(${name} PRIVATE -Wl,--wrap=heddle_kernel_new)
+    # what is tested is what becomes of a kernel before it is compiled
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT HEDDLE_TIER=fast)
     if(profile MATCHES "^(words|held|half)$")
         target_compile_definitions(${name} PRIVATE HEDDLE_LOWER_WORDS)
         target_link_options(${name} PRIVATE -Wl,--wrap=heddle_buffer_new,--wrap=heddle_buffer_wrap)
@@ -132,6 +134,12 @@ if(TARGET heddle_vulkan)
         "HEDDLE_LAVAPIPE=\"${lavapipe}\"")
     add_dependencies(test_tester_faults heddle_vulkan)
 endif()
+# What HEDDLE_CACHE does they see in folders of their own, not in tools/test.sh's.
+foreach(test IN ITEMS test_vulkan_cache test_device_ask test_layer layer_loader)
+    if(TEST ${test})
+        set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION HEDDLE_CACHE=unset:)
+    endif()
+endforeach()
 set(HEDDLE_TEST_STEP ${step})
 set(HEDDLE_TEST_FIRST 0)
 # Tests on an NVIDIA GPU (`make test-cuda`), whole; without one they say that they were skipped.

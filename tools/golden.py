@@ -5,8 +5,9 @@
     // RUN: %heddle compile %s --emit llvm -o - | %filecheck %s
     // CHECK: fmul
 
-Each `RUN:` line is run by bash with pipefail from the root of the sources; a `\\` at its end
-continues it on the next RUN: line. A file without one is an input of another test. Replaced:
+Each `RUN:` line is run by bash with pipefail from the root of the sources, and HEDDLE_CACHE names a
+folder; a `\\` at its end continues it on the next RUN: line. A file without one is an input of
+another test. Replaced:
 
     %s %S %t        the file, its folder, a path of its own to write to (and %t.anything)
     %levels         of the levels of x86-64 those that the machine has, for --isa: host x86-64-v4 ...
@@ -162,6 +163,7 @@ def main():
     options.flags = (level_flags(options) | clang_flags(options) | mlir_flags(options) | program_flags() |
                      libclc_flags())
 
+    os.environ.setdefault("HEDDLE_CACHE", os.path.join(options.scratch, "kernels"))
     files = options.files or [f for k in KINDS for folder in ("tests", "src", "examples")
                               for f in glob.glob("%s/**/*.%s" % (folder, k), recursive=True)]
     tests = []

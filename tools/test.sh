@@ -3,10 +3,16 @@
 #
 # tools/test.sh BUILD [OPTION...]: runs the tests of a build tree through ctest, all or those that
 # its options select, and ends with the sum of their cases, `N passed, N failed`. A program that dies before it can count is one failure.
+# What several programs compile alike is compiled once, as build trees beside one another do: they share a
+# folder for modules and kernels. Of the latter those of older builds are of no use any more.
 set -u
 jobs=$(getconf _NPROCESSORS_ONLN)
 build=$1
 shift
+HEDDLE_CACHE=$(cd "$build/.." && pwd)/kernels
+export HEDDLE_CACHE
+mkdir -p "$HEDDLE_CACHE"
+find "$HEDDLE_CACHE" -type f ! -name 'glsl-*' ! -newer "$build/.ninja_log" -delete 2> /dev/null
 ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "$@"
 status=$?
 awk -v status=$status '

@@ -33,8 +33,8 @@ static const struct {
                           " (auto, the default), all (fast), none (full)" },
     { "HEDDLE_LOG=FILE", "the file that messages go to; `heddle vulkan` sets stderr" },
     { "HEDDLE_STATS=1", "log what each kernel did when its device is destroyed" },
-    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (the command and the library: modules"
-                             " made from GLSL)" },
+    { "HEDDLE_CACHE=FOLDER", "keep compiled kernels there (the command and the library, too, and"
+                             " modules made from GLSL)" },
     { "HEDDLE_KEEP=MIB", "MiB of compiled kernels to keep in memory; default: 256" },
     { "HEDDLE_DUMP=FOLDER", "write all shaders there, as HASH.spv and HASH.ll" },
     { "HEDDLE_REPLACE=FOLDER", "use HASH.spv from there instead of the program's shader" },

@@ -10,6 +10,7 @@
 #include "cpu/jit/jit.h"
 #include "cpu/matrix/matrix.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,
@@ -54,6 +55,7 @@ typedef struct Compilation {
     EmitTarget emit_target;
     Emit *emit;
     CpuKernel *kernel;
+    char name[256];
     bool any_subgroup_size; /* nobody has asked for one */
     bool llvm_owned;        /* the LLVM module is ours to dispose of */
 } Compilation;
@@ -239,8 +241,7 @@ static bool generate(Compilation *c)
     if (!keep_facts(c))
         return false;
     CpuJit jit;
-    const char *file = e->module->name ? e->module->name : "kernel", *slash = strrchr(file, '/');
-    c->options.name = arena_printf(&c->arena, "%s:%s", slash ? slash + 1 : file, c->entry.name);
+    c->options.name = cpu_kernel_name(c->name, sizeof c->name, e->module, c->entry.name);
     c->llvm_owned = false;
     if (!cpu_jit(e->ll, e->cx, c->target, &c->options, &jit, c->sink))
         return false;
@@ -264,6 +265,13 @@ static bool compile_guarded(Compilation *c)
     if (setjmp(c->escape))
         return fail(c, "out of memory while compiling");
     return lower(c) && generate(c);
+}
+
+const char *cpu_kernel_name(char *out, size_t size, const SpvModule *m, const char *entry)
+{
+    const char *file = m->name ? m->name : "kernel", *slash = strrchr(file, '/');
+    snprintf(out, size, "%s:%s", slash ? slash + 1 : file, entry);
+    return out;
 }
 
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,

@@ -17,6 +17,8 @@
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
                        const CpuOptions *o, DiagSink *sink);
 void cpu_kernel_free(CpuKernel *k);
+/* "FILE:ENTRY" into out, as profilers show the kernel; returns out. */
+const char *cpu_kernel_name(char *out, size_t size, const SpvModule *m, const char *entry);
 /* Whether the code generator has a rule for the opcode (what only matrices have aside). */
 bool cpu_handles(uint16_t op);
 
@@ -37,7 +39,7 @@ uint32_t cpu_counts_lines(const CpuCounts *c, const CpuKernel *k, HeddleLine *ou
  * how many. They mean something to the same build of the library on the same kind of CPU only,
  * which the caller sees to. 0: it has no object. */
 size_t cpu_kernel_save(const CpuKernel *k, void *out);
-/* NULL after reporting, also when the bytes are no kernel's. */
-CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink);
+/* `name`: cpu_kernel_name's, or NULL. NULL after reporting, also when the bytes are no kernel's. */
+CpuKernel *cpu_kernel_load(const char *name, const void *data, size_t size, DiagSink *sink);
 
 #endif

@@ -155,13 +155,15 @@ static CpuCompiled *compiled_new(Cpu *c, CpuKernel *code, const DeviceCompile *h
         .subgroup_size = code->subgroup_size,
         .shared_bytes = code->shared_bytes,
         .push_bytes = code->push_bytes,
-        .text = code->text,
-        .text_size = code->text_size,
         .cost = 2 * code->text_size,
         .remarks = code->remarks,
         .n_remarks = code->n_remarks,
     };
     memcpy(k->base.local_size, code->local_size, sizeof k->base.local_size);
+    if (how && how->emit != HEDDLE_EMIT_NOTHING) {
+        k->base.text = code->text;
+        k->base.text_size = code->text_size;
+    }
     return k;
 }
 
@@ -221,6 +223,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
     memcpy(options.local_size, how->wanted_size, sizeof options.local_size);
     if ((unsigned)how->emit < COUNT_OF(emits))
         options.emit = emits[how->emit];
+    if (how->kept && options.emit == CPU_EMIT_NOTHING)
+        options.emit = CPU_EMIT_OBJECT;
     if (!can_be_robust(how, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
     const SpvModule *source = how->copy ? how->copy : how->module;
@@ -257,10 +261,14 @@ static size_t save_compiled(const DeviceKernel *k, void *out)
     return c->is_object && !code->fast ? cpu_kernel_save(code, out) : 0;
 }
 
-static DeviceKernel *load_compiled(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
+static DeviceKernel *load_compiled(DeviceBase *d, const DeviceCompile *how, const void *data,
+                                   size_t size, DiagSink *sink)
 {
-    CpuKernel *code = cpu_kernel_load(data, size, sink);
-    CpuCompiled *k = code ? compiled_new((Cpu *)d, code, NULL) : NULL;
+    char name[256] = "kernel";
+    if (how)
+        cpu_kernel_name(name, sizeof name, how->module, how->entry);
+    CpuKernel *code = cpu_kernel_load(name, data, size, sink);
+    CpuCompiled *k = code ? compiled_new((Cpu *)d, code, how) : NULL;
     if (code && !k) {
         diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel finds no memory");
         cpu_kernel_free(code);

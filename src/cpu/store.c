@@ -69,7 +69,7 @@ static void *copy(const void *from, size_t size)
     return to && size ? memcpy(to, from, size) : to;
 }
 
-CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink)
+CpuKernel *cpu_kernel_load(const char *name, const void *data, size_t size, DiagSink *sink)
 {
     Header h;
     if (size < sizeof h)
@@ -90,7 +90,7 @@ CpuKernel *cpu_kernel_load(const void *data, size_t size, DiagSink *sink)
     if (!k->slots || !k->counts || !k->text)
         return refuse_stored(k, sink, "finds no memory");
     CpuJit jit;
-    CpuOptions options = { .debug = k->debug };
+    CpuOptions options = { .name = name, .debug = k->debug };
     if (!cpu_jit_load(k->text, k->text_size, &options, &jit, sink))
         return refuse_stored(k, sink, "cannot be linked");
     k->code = jit.code;

@@ -131,15 +131,15 @@ HeddleResult cuda_write(DeviceBase *d, const DeviceMemory *m, uint64_t offset, c
 HeddleResult cuda_compile(DeviceBase *d, const DeviceCompile *how, Arena *arena, DeviceKernel **out,
                           DiagSink *sink);
 void cuda_release(DeviceKernel *k);
-/* Of code, which is the kernel's from here on; how: NULL for one that was stored. NULL: there is no
- * memory. */
+/* Of code, which is the kernel's from here on; how: NULL for a shader. NULL: there is no memory. */
 CudaKernel *cuda_new_kernel(Cuda *c, NvptxKernel *code, const DeviceCompile *how);
 /* Gives its PTX to the driver. */
 HeddleResult cuda_load_code(Cuda *c, CudaKernel *k, DiagSink *sink);
 
 /* store.c */
 size_t cuda_save(const DeviceKernel *k, void *out);
-DeviceKernel *cuda_load(DeviceBase *d, const void *data, size_t size, DiagSink *sink);
+DeviceKernel *cuda_load(DeviceBase *d, const DeviceCompile *how, const void *data, size_t size,
+                        DiagSink *sink);
 
 /* The mirror that has the address, or NULL. */
 CudaMirror *cuda_mirror_at(Cuda *c, CuAddress address);

@@ -10,7 +10,7 @@
 
 #define MAGIC UINT64_C(0x3274707864656868) /* "hhedxpt2" */
 
-enum { BY_ADDRESS = 1, NOT_OPTIMISED = 2 };
+enum { BY_ADDRESS = 1, NOT_OPTIMISED = 2, OPENCL = 4 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -37,7 +37,8 @@ static void put_kernel(Writer *w, const CudaKernel *k)
 {
     const NvptxKernel *code = k->code;
     _Static_assert(sizeof *code == 104, "what NvptxKernel has more of is stored as well");
-    put_u32(w, (k->by_address ? BY_ADDRESS : 0) | (k->not_optimised ? NOT_OPTIMISED : 0));
+    put_u32(w, (k->by_address ? BY_ADDRESS : 0) | (k->not_optimised ? NOT_OPTIMISED : 0) |
+                   (k->arguments ? OPENCL : 0));
     put_u32(w, code->subgroup_size);
     for (uint32_t i = 0; i < 3; i++)
         put_u32(w, code->local_size[i]);
@@ -66,7 +67,7 @@ size_t cuda_save(const DeviceKernel *kernel, void *out)
     const CudaKernel *k = (const CudaKernel *)kernel;
     uint64_t head[] = { MAGIC, 0 };
     Writer w = { .to = out };
-    if (k->arguments || k->code->n_prints) /* the former are its module's */
+    if (k->code->n_prints)
         return 0;
     put(&w, head, sizeof head);
     put_kernel(&w, k);
@@ -150,7 +151,8 @@ static DeviceKernel *refuse(NvptxKernel *code, DiagSink *sink, const char *why)
     return NULL;
 }
 
-DeviceKernel *cuda_load(DeviceBase *d, const void *data, size_t size, DiagSink *sink)
+DeviceKernel *cuda_load(DeviceBase *d, const DeviceCompile *how, const void *data, size_t size,
+                        DiagSink *sink)
 {
     uint64_t head[2];
     uint32_t flags;
@@ -163,7 +165,9 @@ DeviceKernel *cuda_load(DeviceBase *d, const void *data, size_t size, DiagSink *
     NvptxKernel *code = calloc(1, sizeof *code);
     if (!code || !take_kernel(&c, code, &flags))
         return refuse(code, sink, "is damaged, or there is no memory for it");
-    CudaKernel *k = cuda_new_kernel((Cuda *)d, code, NULL);
+    if (!(flags & OPENCL) != !(how && how->arguments))
+        return refuse(code, sink, "is another one's");
+    CudaKernel *k = cuda_new_kernel((Cuda *)d, code, how);
     if (!k)
         return refuse(code, sink, "finds no memory");
     k->by_address = flags & BY_ADDRESS;

@@ -161,6 +161,7 @@ typedef struct DeviceCompile {
     uint32_t wanted_size[3]; /* of a workgroup, for kernels that leave it open; 0 = none */
     bool robust, no_robust, stats, no_optimisation, debug, exact, profile, remarks;
     bool check, check_portability; /* only where info.checks */
+    bool kept;                     /* somebody wants to save it */
     HeddleTier tier;               /* what a device without tiers ignores */
     HeddleEmit emit;               /* a form that the device does not make is an error */
     SpvModule *copy;               /* with HEDDLE_EMIT_SPIRV: the device's to change and to write,
@@ -308,10 +309,13 @@ struct DeviceOps {
     void (*release)(DeviceKernel *k);
     /* The kernel as bytes into `out` unless that is NULL; returns how many. They mean something to
      * the same build of the library on a device of the same identity, which the caller sees to. 0:
-     * it cannot be saved (it was not compiled with HEDDLE_EMIT_OBJECT). NULL with load. */
+     * it cannot be saved, at least not yet (it was compiled neither to be kept nor with
+     * HEDDLE_EMIT_OBJECT). NULL with load. */
     size_t (*save)(const DeviceKernel *k, void *out);
-    /* A kernel of such bytes, for release. NULL after reporting, also where they are damaged. */
-    DeviceKernel *(*load)(DeviceBase *d, const void *data, size_t size, DiagSink *sink);
+    /* A kernel of such bytes, for release. `how`: what it was compiled from, which lives as for
+     * compile; NULL for a shader. NULL after reporting, also where they are damaged. */
+    DeviceKernel *(*load)(DeviceBase *d, const DeviceCompile *how, const void *data, size_t size,
+                          DiagSink *sink);
 
     /* Runs a kernel of the device to its end, and fills in what came of it, also of one that
      * failed. Of a fault it says what happened, and returns RUN; the caller adds beside which
@@ -346,6 +350,24 @@ struct DeviceOps {
      * where it cannot. */
     bool (*guard)(void (*work)(void *user), void *user, DeviceFault *fault);
 };
+
+/* ---- store.c: kernels that outlive the process ----------------------------------------------- */
+
+/* A hash of all that decides a kernel, beginning with device_identity. */
+typedef struct DeviceKey {
+    uint64_t hash[2];
+} DeviceKey;
+/* A hash of the device, of its kind, and of this build of the library (its file's size and time):
+ * what saved kernels depend on. */
+uint64_t device_identity(const DeviceBase *d);
+/* save and load, of any device: 0 and NULL where it has none. */
+size_t device_save(const DeviceKernel *k, void *out);
+DeviceKernel *device_load(DeviceBase *d, const DeviceCompile *how, const void *data, size_t size);
+/* A kernel of a folder, for release, or NULL; as load. */
+DeviceKernel *device_find_stored(const char *folder, DeviceBase *d, const DeviceCompile *how,
+                                 const DeviceKey *key);
+/* Into the folder, which is made. False: there is nothing to keep of it, at least not yet. */
+bool device_store(const char *folder, const DeviceKernel *k, const DeviceKey *key);
 
 /* ---- memory.c: for devices whose memory is the host's ---------------------------------------- */
 

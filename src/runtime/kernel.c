@@ -184,13 +184,11 @@ static const DeviceSlot *slots_of(const HeddleKernelInfo *info, Arena *arena)
     return slots;
 }
 
-/* Compiles for the device, and takes over what it says of the kernel. */
-static HeddleResult compile_for_device(Build *b)
+static void set_request(Build *b)
 {
     const HeddleKernelOptions *o = b->options;
     HeddleKernel *k = b->kernel;
     HeddleKernelInfo *info = k->info;
-    DeviceBase *d = k->device->base;
     DeviceCompile *how = &b->how;
     how->module = b->module->spv;
     how->entry = info->entry;
@@ -215,9 +213,72 @@ static HeddleResult compile_for_device(Build *b)
     how->remarks = o->remarks;
     how->tier = o->tier;
     how->emit = o->emit;
+}
+
+/* ---- kernels that earlier processes compiled ------------------------------------------------- */
+
+/* Not what somebody wants to look at or to count by: the code alone is kept. */
+static bool is_kept(const DeviceCompile *how, const DeviceOps *ops)
+{
+    return ops->save && how->emit == HEDDLE_EMIT_NOTHING && !how->stats && !how->check &&
+           !how->check_portability && !how->profile && !how->remarks;
+}
+
+static DeviceKey key_of(const Build *b)
+{
+    const DeviceCompile *how = &b->how;
+    const uint32_t *size = how->wanted_size;
+    const uint64_t rest[] = { how->n_specs,   how->subgroup_size,   size[0],    size[1],
+                              size[2],        how->robust,          how->debug, how->exact,
+                              how->no_robust, how->no_optimisation, how->tier,  b->module->size };
+    const char *name = how->module->name ? how->module->name : ""; /* which debuggers show */
+    uint64_t identity = device_identity(b->kernel->device->base);
+    DeviceKey key;
+    for (uint32_t i = 0; i < COUNT_OF(key.hash); i++) {
+        uint64_t h = hash_bytes(b->module->words, b->module->size, identity + i);
+        for (uint32_t k = 0; k < how->n_specs; k++) {
+            uint64_t pair[] = { how->specs[k].id, how->specs[k].bits };
+            h = hash_bytes(pair, sizeof pair, h);
+        }
+        h = hash_bytes(how->entry, strlen(how->entry) + 1, h);
+        h = hash_bytes(name, strlen(name) + 1, h);
+        key.hash[i] = hash_bytes(rest, sizeof rest, h);
+    }
+    return key;
+}
+
+static HeddleResult find_or_compile(Build *b)
+{
+    HeddleKernel *k = b->kernel;
+    DeviceBase *d = k->device->base;
+    DeviceCompile *how = &b->how;
+    uint32_t warnings = b->sink->warnings;
+    const char *folder = secure_getenv("HEDDLE_CACHE");
+    how->kept = folder && *folder && is_kept(how, d->ops);
+    if (how->kept) {
+        k->key = key_of(b);
+        k->code = device_find_stored(folder, d, how, &k->key);
+    }
+    if (k->code)
+        return HEDDLE_OK;
+    HeddleResult r = d->ops->compile(d, how, &k->arena, &k->code, b->sink);
+    /* one that there was something to say about is compiled, and spoken of, each time */
+    if (!r && how->kept && b->sink->warnings == warnings && !device_store(folder, k->code, &k->key))
+        k->folder = arena_strdup(&k->arena, folder); /* a large one, once it has run for a while */
+    return r;
+}
+
+/* Compiles for the device, and takes over what it says of the kernel. */
+static HeddleResult compile_for_device(Build *b)
+{
+    const HeddleKernelOptions *o = b->options;
+    HeddleKernel *k = b->kernel;
+    HeddleKernelInfo *info = k->info;
+    DeviceCompile *how = &b->how;
+    set_request(b);
     if (o->emit == HEDDLE_EMIT_SPIRV && !(how->copy = module_copy(&k->arena, b->module, b->sink)))
         return HEDDLE_ERROR_SOURCE;
-    HeddleResult r = d->ops->compile(d, how, &k->arena, &k->code, b->sink);
+    HeddleResult r = find_or_compile(b);
     if (r)
         return r;
     info->subgroup_size = k->code->subgroup_size;
@@ -349,6 +410,8 @@ void heddle_kernel_free(HeddleKernel *kernel)
 {
     if (!kernel)
         return;
+    if (kernel->folder)
+        device_store(kernel->folder, kernel->code, &kernel->key);
     if (kernel->code)
         kernel->device->base->ops->release(kernel->code);
     arena_free(&kernel->arena);

@@ -52,6 +52,8 @@ struct HeddleKernel {
     DeviceKernel *code;
     bool opencl;
     double seconds;
+    const char *folder; /* of HEDDLE_CACHE, that `code` is to be kept in when it goes; or NULL */
+    DeviceKey key;
 };
 
 #endif

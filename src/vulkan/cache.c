@@ -14,7 +14,7 @@ static void code_release(DeviceKernel *code)
         code->device->ops->release(code);
 }
 
-HvKernel *kernel_new(const HvKernelKey *key, HeddleKernel *heddle, DeviceKernel *code)
+HvKernel *kernel_new(const DeviceKey *key, HeddleKernel *heddle, DeviceKernel *code)
 {
     HvKernel *k = calloc(1, sizeof *k);
     if (!k) {
@@ -42,7 +42,7 @@ void kernel_release(HvKernel *k)
     if (atomic_fetch_sub(&k->references, 1) != 1)
         return;
     if (k->folder)
-        folder_add(k->folder, k);
+        device_store(k->folder, k->code, &k->key);
     if (k->heddle)
         heddle_kernel_free(k->heddle);
     else
@@ -70,7 +70,7 @@ void cache_finish(HvCache *c)
 static uint64_t cost(const HvKernel *k) { return 160 * 1024 + k->code->cost; }
 
 /* The kernel's place, or the free one where it would be. There is always one. */
-static HvKernel **place(HvKernel **kernels, uint32_t capacity, const HvKernelKey *key)
+static HvKernel **place(HvKernel **kernels, uint32_t capacity, const DeviceKey *key)
 {
     uint32_t i = (uint32_t)key->hash[0] & (capacity - 1);
     while (kernels[i] && memcmp(&kernels[i]->key, key, sizeof *key))
@@ -129,7 +129,7 @@ static void trim(HvCache *c)
 
 /* Before each kernel in stored data; the kernel's bytes follow, padded to 8. */
 typedef struct Entry {
-    HvKernelKey key;
+    DeviceKey key;
     uint64_t size;
 } Entry;
 
@@ -148,20 +148,13 @@ static const char *next_entry(const char *data, size_t size, size_t *at, Entry *
     return kernel;
 }
 
-/* 0: the kernel cannot be saved. */
-static size_t save_kernel(const HvKernel *k, void *out)
+static HvKernel *load_kernel(DeviceBase *d, const DeviceKey *key, const void *data, size_t size)
 {
-    const DeviceOps *ops = k->code->device->ops;
-    return ops->save ? ops->save(k->code, out) : 0;
-}
-
-static HvKernel *load_kernel(DeviceBase *d, const HvKernelKey *key, const void *data, size_t size)
-{
-    DeviceKernel *code = d->ops->load ? d->ops->load(d, data, size, NULL) : NULL;
+    DeviceKernel *code = device_load(d, NULL, data, size);
     return code ? kernel_new(key, NULL, code) : NULL;
 }
 
-static HvKernel *find_stored(const HvCache *c, DeviceBase *d, const HvKernelKey *key)
+static HvKernel *find_stored(const HvCache *c, DeviceBase *d, const DeviceKey *key)
 {
     Entry e;
     size_t at = 0;
@@ -172,41 +165,15 @@ static HvKernel *find_stored(const HvCache *c, DeviceBase *d, const HvKernelKey 
     return NULL;
 }
 
-/* "FOLDER/0123456789abcdef0123456789abcdef" */
-static void file_name(char *out, size_t size, const char *folder, const HvKernelKey *key)
+HvKernel *folder_find(const char *folder, DeviceBase *d, const DeviceKey *key)
 {
-    snprintf(out, size, "%s/%016llx%016llx", folder, (unsigned long long)key->hash[0],
-             (unsigned long long)key->hash[1]);
-}
-
-HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key)
-{
-    char path[4096];
-    size_t size;
-    file_name(path, sizeof path, folder, key);
-    char *data = file_read(path, &size, NULL);
-    HvKernel *k = data ? load_kernel(d, key, data, size) : NULL;
-    free(data);
-    return k;
-}
-
-bool folder_add(const char *folder, const HvKernel *k)
-{
-    char path[4096];
-    size_t size = save_kernel(k, NULL);
-    void *data = size ? malloc(size) : NULL;
-    if (!data)
-        return false;
-    save_kernel(k, data);
-    file_name(path, sizeof path, folder, &k->key);
-    file_write(path, data, size, NULL, 0, NULL);
-    free(data);
-    return true;
+    DeviceKernel *code = device_find_stored(folder, d, NULL, key);
+    return code ? kernel_new(key, NULL, code) : NULL;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key)
+HvKernel *cache_find(HvCache *c, DeviceBase *d, const DeviceKey *key)
 {
     pthread_mutex_lock(&c->lock);
     HvKernel *k = c->capacity ? *place(c->kernels, c->capacity, key) : NULL;
@@ -362,7 +329,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_MergePipelineCaches(VkDevice device, VkPipelin
 
 /* Appends an entry to what *used bytes of `out` hold, if all of it fits; *at: where the kernel's
  * bytes go, or NULL when only the size is wanted. */
-static bool put_entry(char *out, size_t room, size_t *used, const HvKernelKey *key, size_t size,
+static bool put_entry(char *out, size_t room, size_t *used, const DeviceKey *key, size_t size,
                       char **at)
 {
     Entry e = { *key, size };
@@ -384,11 +351,11 @@ static bool put_entries(const HvCache *c, char *out, size_t room, size_t *used)
     char *to;
     for (uint32_t i = 0; i < c->capacity; i++) {
         const HvKernel *k = c->kernels[i];
-        size_t size = k ? save_kernel(k, NULL) : 0;
+        size_t size = k ? device_save(k->code, NULL) : 0;
         if (size && !put_entry(out, room, used, &k->key, size, &to))
             return false;
         if (size && to)
-            save_kernel(k, to);
+            device_save(k->code, to);
     }
     Entry e;
     size_t at = 0;

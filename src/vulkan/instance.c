@@ -3,11 +3,9 @@
  * Instances, their one physical device, and messages: heddle's diagnostics go to debug-utils
  * messengers and to HEDDLE_LOG.
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "vulkan/vk.h"
@@ -157,20 +155,6 @@ static bool known_extension(const char *name)
     return false;
 }
 
-/* Version, build (size and time of the driver's file), and the device. */
-static uint64_t identity(const HeddleDevice *d)
-{
-    Dl_info self;
-    struct stat file;
-    uint64_t h = hash_bytes(heddle_version(), strlen(heddle_version()), 0);
-    if (dladdr((void *)(uintptr_t)hv_CreateInstance, &self) && !stat(self.dli_fname, &file)) {
-        int64_t build[] = { file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec };
-        h = hash_bytes(build, sizeof build, h);
-    }
-    uint64_t device = d->base->info.identity;
-    return hash_bytes(&device, sizeof device, h);
-}
-
 static VkResult open_physical(HvInstance *i)
 {
     HvPhysical *p = &i->physical;
@@ -191,7 +175,7 @@ static VkResult open_physical(HvInstance *i)
         return r == HEDDLE_ERROR_MEMORY ? VK_ERROR_OUT_OF_HOST_MEMORY
                                         : VK_ERROR_INITIALIZATION_FAILED;
     const HeddleDeviceInfo *info = heddle_device_info(p->heddle);
-    p->identity = identity(p->heddle);
+    p->identity = device_identity(p->heddle->base);
     snprintf(p->name, sizeof p->name, "heddle %s (%.200s)", info->kind_name, info->name);
     return VK_SUCCESS;
 }

@@ -41,7 +41,7 @@ typedef struct Build {
     char name[64]; /* of the module, in diagnostics */
     HeddleKernelOptions options;
     HeddleSpecValue *specs;
-    HvKernelKey key;
+    DeviceKey key;
     HeddleLog *log;
     char *replacement; /* the words, when HEDDLE_REPLACE has them */
     char hash[20];     /* of the program's words: what files are called */
@@ -266,7 +266,8 @@ static VkResult find_kernel(Build *b, HvCache *cache, bool *hit, HvKernel **out)
         if (r)
             return r;
         /* a large kernel has code worth keeping only after it has run */
-        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT && !folder_add(folder, *out))
+        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT &&
+            !device_store(folder, (*out)->code, &b->key))
             (*out)->folder = folder;
         memcpy((*out)->name, b->name, sizeof b->name);
     }

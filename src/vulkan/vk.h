@@ -118,8 +118,7 @@ typedef struct HvPhysical {
     HvInstance *instance;
     HeddleDevice *heddle;
     uint64_t memory;   /* bytes there are */
-    uint64_t identity; /* of this build of the driver and this CPU: what compiled kernels
-                                 * depend on */
+    uint64_t identity; /* device_identity */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 } HvPhysical;
 
@@ -348,14 +347,10 @@ HANDLE(HvPipelineLayout, VkPipelineLayout)
 
 /* ---- cache.c: kernels that were compiled, and where they are kept ---------------------------- */
 
-typedef struct HvKernelKey {
-    uint64_t hash[2];
-} HvKernelKey;
-
 /* A kernel that pipelines and caches share. */
 typedef struct HvKernel {
     atomic_uint references;
-    HvKernelKey key;
+    DeviceKey key;
     HeddleKernel *heddle;      /* NULL when it comes from where kernels are kept */
     DeviceKernel *code;        /* heddle's, or its own */
     char name[64];             /* of its module, for people */
@@ -364,7 +359,7 @@ typedef struct HvKernel {
     atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
 } HvKernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */
-HvKernel *kernel_new(const HvKernelKey *key, HeddleKernel *heddle, DeviceKernel *code);
+HvKernel *kernel_new(const DeviceKey *key, HeddleKernel *heddle, DeviceKernel *code);
 HvKernel *kernel_retain(HvKernel *k);
 void kernel_release(HvKernel *k);
 
@@ -382,15 +377,13 @@ HANDLE(HvCache, VkPipelineCache)
  * been idle longest. */
 bool cache_init(HvCache *c, uint64_t limit);
 void cache_finish(HvCache *c);
-HvKernel *cache_find(HvCache *c, DeviceBase *d, const HvKernelKey *key); /* retained, or NULL */
+HvKernel *cache_find(HvCache *c, DeviceBase *d, const DeviceKey *key); /* retained, or NULL */
 void cache_add(HvCache *c, HvKernel *k);
 void cache_release(HvCache *c, HvKernel *k); /* kernel_release, and keeps the limit */
 /* HEDDLE_STATS: a line for each kernel that ran. */
 void cache_report(const HvCache *c, void (*tell)(void *user, const char *line), void *user);
-/* The same in a folder of files, which several processes may use at once. */
-HvKernel *folder_find(const char *folder, DeviceBase *d, const HvKernelKey *key);
-/* False: there is nothing to keep of it, at least not yet. */
-bool folder_add(const char *folder, const HvKernel *k);
+/* Of device_store's. */
+HvKernel *folder_find(const char *folder, DeviceBase *d, const DeviceKey *key);
 
 /* ---- pipeline.c ------------------------------------------------------------------------------ */
 

@@ -577,7 +577,7 @@ static DeviceKernel *load_stored(const Fixture *f, const void *data, size_t size
 {
     DeviceBase *d = f->device->base;
     *said = (TestDiags)TEST_DIAGS(*said);
-    return d->ops->load(d, data, size, &said->sink);
+    return d->ops->load(d, NULL, data, size, &said->sink);
 }
 
 /* For free(). */

@@ -4,7 +4,7 @@
 // the tensor ends in, or that do not begin with a block's (START), go element by element. Blocks need
 // not begin at a multiple of their size (FROM); functions take them for other structures and add to
 // their addresses (WORDS), or leave them alone and read the buffer (BOUND).
-// RUN: export HEDDLE_CACHE=%t.cache; for d in "" -DTURNED=1 -DSTART=7 -DSCOPE=gl_ScopeSubgroup -DFROM=16 -DWORDS=1 -DBOUND=1; do \
+// RUN: for d in "" -DTURNED=1 -DSTART=7 -DSCOPE=gl_ScopeSubgroup -DFROM=16 -DWORDS=1 -DBOUND=1; do \
 // RUN:   ARRAYS="--bind 0=list:u32:40,88 --bind 1=iota:u8[41,3,34] --bind 3=randn:f16[64,64]@1 \
 // RUN:       --bind 2=zeros:f32[48,64] --groups 1"; CLOSE="--compare 2=%t.npy --tolerance 1e-5"; \
 // RUN:   %heddle run %s $d $ARRAYS --out 2=%t.npy || exit 1; \

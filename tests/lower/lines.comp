@@ -2,7 +2,7 @@
 // A target that loads numbers below 32 bits slowly from buffers: in a loop with a hint for wait queues
 // matrices come by way of workgroup memory, where their lines are whole vectors. Lines that begin
 // elsewhere (odd strides and offsets), and those that end outside of the buffer, come as they did.
-// RUN: export HEDDLE_CACHE=%t.cache; N=nvidia-hopper-khr; \
+// RUN: N=nvidia-hopper-khr; \
 // RUN: for t in "float16_t float 16 f16 f32" "int8_t int 32 s8 s32" "uint8_t uint 32 u8 u32" "bfloat16_t float 16 bf16 f32"; do set -- $t; \
 // RUN:   for o in "-DLA=0 -DLB=0" "-DLA=1 -DLB=1"; do \
 // RUN:     D="-DT=$1 -DS=$2 -DK=$3 $o"; B="--bind 1=rand:$4[6000]@2 --bind 2=zeros:$5[32,16]"; \

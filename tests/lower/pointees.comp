@@ -3,7 +3,7 @@
 // structures with one such member (WRAPPED). By a layout (TENSOR), elements that are components are
 // stored one by one. Invocations in lockstep need no barriers within their subgroup.
 // RUN: ARRAYS="--bind 0=randn:f16[48,32]@1 --bind 1=zeros:f16[48,32]"; \
-// RUN: export HEDDLE_CACHE=%t.cache; for o in "" -DSCOPE=gl_ScopeWorkgroup -DTENSOR=1 "-DTENSOR=1 -DWRAPPED=1"; do \
+// RUN: for o in "" -DSCOPE=gl_ScopeWorkgroup -DTENSOR=1 "-DTENSOR=1 -DWRAPPED=1"; do \
 // RUN:   for d in "" "-DITEM=f16vec2 -DMANY=2" "-DITEM=f16vec4 -DMANY=4" "-DITEM=uvec4 -DMANY=8"; do \
 // RUN:     case "$o $d" in *TENSOR*uvec4*) continue;; esac; \
 // RUN:     %heddle run %s $d $o $ARRAYS --out 1=%t.npy || exit 1; \

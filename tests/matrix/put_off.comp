@@ -3,7 +3,7 @@
 // none at all, column-major, on top of one another, stored twice, stored in a loop that goes on with
 // them or begins anew, exchanged on the way, and of an A that the sums overwrite. Each is what the
 // reference gets.
-// RUN: export HEDDLE_CACHE=%t.cache; run="%heddle run %s --bind 0=rand:s8[16384]@1 --bind 1=rand:s8[16384]@2"; \
+// RUN: run="%heddle run %s --bind 0=rand:s8[16384]@1 --bind 1=rand:s8[16384]@2"; \
 // RUN: run="$run --bind 2=zeros:s32[16384]"; \
 // RUN: for d in PLAIN COLUMNS ABOVE TWICE GOES_ON ANEW SWAPS BEGINS; do for k in 0 48 272; do \
 // RUN:   $run -D $d=1 --push list:u32:$k --groups 2,1 --out 2=%t.npy --device reference && \

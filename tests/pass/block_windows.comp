@@ -6,7 +6,7 @@
 // RUN: %heddle compile %s --isa x86-64-v4 -D T=uint -D LENGTH=8 --emit llvm-plain | %filecheck %s
 // RUN: %heddle compile %s --isa x86-64-v4 -D T=uint -D LENGTH=8 -D SHIFTED --emit llvm-plain | \
 // RUN:   %filecheck %s --check-prefix=SHIFTED
-// RUN: export HEDDLE_CACHE=%t.cache; for B in uint8_t,9 uint8_t,34 uint16_t,17 uint,5 uint64_t,3; do \
+// RUN: for B in uint8_t,9 uint8_t,34 uint16_t,17 uint,5 uint64_t,3; do \
 // RUN:   D="-D T=${B%,*} -D LENGTH=${B#*,} --bind 1=zeros:u32[128] --push list:u32:100 --groups 2"; \
 // RUN:   W="--bind 0=rand:u8[8192]@1" L="--bind 0=rand:u8[1001]@1" C="--compare 1=%t.npy --tolerance 0"; \
 // RUN:   %heddle run %s $D $W --device reference --out 1=%t.npy && %heddle run %s $D $W $C && \

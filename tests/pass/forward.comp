@@ -5,7 +5,7 @@
 //
 // Row by row, transposed on the way, by vectors, by the components of LocalInvocationID, by signed
 // numbers, in loops that are not unrolled:
-// RUN: export HEDDLE_CACHE=%t.cache; for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED; do \
+// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=GONE || exit 1; done
 // RUN: %heddle compile %s -D TURNED --emit passes | %filecheck %s --check-prefix=TURNED
 // RUN: %heddle compile %s -D PLAIN --emit passes | %filecheck %s --check-prefix=PLAIN

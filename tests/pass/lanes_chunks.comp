@@ -6,7 +6,7 @@
 // RUN: %heddle compile %s --isa x86-64-v4 -D T=uint -D LENGTH=16 --emit llvm-plain | %filecheck %s
 // RUN: %heddle compile %s --isa x86-64-v3 -D T=uint -D LENGTH=16 --emit llvm-plain | \
 // RUN:   %filecheck %s --check-prefix=AVX2
-// RUN: export HEDDLE_CACHE=%t.cache; for B in uint8_t,37 uint8_t,70 uint16_t,8 uint16_t,47 uint,3 uint,5 \
+// RUN: for B in uint8_t,37 uint8_t,70 uint16_t,8 uint16_t,47 uint,3 uint,5 \
 // RUN:     uint,23 uint64_t,2 uint64_t,15; do \
 // RUN:   D="-D T=${B%,*} -D LENGTH=${B#*,} --bind 0=rand:u8[73000]@1 --bind 1=zeros:u32[256] --groups 2"; \
 // RUN:   C="--compare 1=%t.npy --tolerance 0"; \

@@ -6,7 +6,7 @@
 // RUN: %heddle compile %s -D T=uint -D STORE=0 --isa x86-64-v4 --emit llvm-plain | %filecheck %s
 // RUN: %heddle compile %s -D T=uint -D STORE=1 --isa x86-64-v4 --emit llvm-plain | \
 // RUN:   %filecheck %s --check-prefix=STORE
-// RUN: export HEDDLE_CACHE=%t.cache; for S in 0 1; do for T in uint uint8_t uint16_t uint64_t; do \
+// RUN: for S in 0 1; do for T in uint uint8_t uint16_t uint64_t; do \
 // RUN:   D="-D T=$T -D STORE=$S --bind 0=rand:u8[140000]@1 --bind 1=zeros:u32[256] --groups 2 --push list:u32:61"; \
 // RUN:   C="--compare 1=%t.npy --tolerance 0"; \
 // RUN:   %heddle run %s $D --device reference --out 1=%t.npy && \

@@ -11,7 +11,7 @@
 // RUN:   %filecheck %s || exit 1; \
 // RUN:   %heddle compile %s -D MODE=$M -D T=uint --emit passes -o %t.spv && \
 // RUN:   %heddle compile %t.spv --emit asm | %filecheck %s --check-prefix=VOTE || exit 1; done
-// RUN: export HEDDLE_CACHE=%t.cache; for M in 0,uint 1,uint 2,uint 3,uint 4,uint 1,uint8_t 4,uint16_t 3,uint64_t; do \
+// RUN: for M in 0,uint 1,uint 2,uint 3,uint 4,uint 1,uint8_t 4,uint16_t 3,uint64_t; do \
 // RUN:   D="-D MODE=${M%,*} -D T=${M#*,} --bind 0=rand:u8[80000]@1 --bind 1=rand:u32[256]@2"; \
 // RUN:   D="$D --bind 2=zeros:u32[256] --groups 2 --push list:u32:19"; C="--compare 2=%t.npy --tolerance 0"; \
 // RUN:   %heddle run %s $D --device reference --out 2=%t.npy && \
