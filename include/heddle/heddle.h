@@ -574,9 +574,13 @@ typedef struct HeddleKernelOptions {
 
 typedef struct HeddleKernel HeddleKernel;
 
-/* Compiles; heddle_kernel_seconds tells how long that took. Errors: ARGUMENT, MEMORY, SOURCE (also:
- * an instruction that the device cannot carry out, which is named), UNSUPPORTED (`check` on the cpu
- * device, `emit` on the reference device, a subgroup size that the device lacks). */
+/* Compiles; heddle_kernel_seconds tells how long that took. Where HEDDLE_CACHE in the environment
+ * names a folder, a kernel that an earlier process compiled alike, on such a device and by this
+ * build of the library, comes from there (not where there are forms to make, things to count or
+ * remarks to collect). Files of that folder are trusted as programs are. Errors: ARGUMENT, MEMORY,
+ * SOURCE (also: an instruction that the device cannot carry out, which is named), UNSUPPORTED
+ * (`check` on the cpu device, `emit` on the reference device, a subgroup size that the device
+ * lacks). */
 HEDDLE_API HeddleResult heddle_kernel_new(HeddleDevice *device, const HeddleModule *module,
                                           const HeddleKernelOptions *options, HeddleKernel **out,
                                           HeddleLog *log);

@@ -199,19 +199,20 @@ static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
     return false;
 }
 
-static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Arena *arena,
-                                    DeviceKernel **out, DiagSink *sink)
+static PassOptions passes_of(const DeviceCompile *how)
 {
-    Cpu *c = (Cpu *)d;
-    (void)arena;
-    PassOptions passes = { .entry = how->entry,
-                           .spec = how->specs,
-                           .n_spec = how->n_specs,
-                           .subgroup_size = how->subgroup_size,
-                           .optimise = !how->no_optimisation,
-                           .forward = true,
-                           .whole = true,
-                           .keep_variables = how->debug && how->no_optimisation };
+    return (PassOptions){ .entry = how->entry,
+                          .spec = how->specs,
+                          .n_spec = how->n_specs,
+                          .subgroup_size = how->subgroup_size,
+                          .optimise = !how->no_optimisation,
+                          .forward = true,
+                          .whole = true,
+                          .keep_variables = how->debug && how->no_optimisation };
+}
+
+static CpuOptions options_of(const DeviceCompile *how)
+{
     CpuOptions options = { .subgroup_size = how->subgroup_size,
                            .robust = how->robust,
                            .stats = how->stats,
@@ -225,6 +226,25 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         options.emit = emits[how->emit];
     if (how->kept && options.emit == CPU_EMIT_NOTHING)
         options.emit = CPU_EMIT_OBJECT;
+    return options;
+}
+
+/* Where better code, or code for a workgroup's size, can take its place. */
+static void begin_tiers(Cpu *c, CpuCompiled *k, const SpvModule *source, const DeviceCompile *how)
+{
+    PassOptions passes = passes_of(how);
+    CpuOptions options = options_of(how);
+    if (cpu_tiered_helps(k->code) && options.tier == CPU_TIER_AUTO && c->tiers)
+        k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, k->code);
+}
+
+static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Arena *arena,
+                                    DeviceKernel **out, DiagSink *sink)
+{
+    Cpu *c = (Cpu *)d;
+    (void)arena;
+    PassOptions passes = passes_of(how);
+    CpuOptions options = options_of(how);
     if (!can_be_robust(how, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
     const SpvModule *source = how->copy ? how->copy : how->module;
@@ -238,8 +258,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
         return HEDDLE_ERROR_MEMORY;
     }
     k->is_object = options.emit == CPU_EMIT_OBJECT;
-    if (cpu_tiered_helps(code) && options.tier == CPU_TIER_AUTO && c->tiers)
-        k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, code);
+    begin_tiers(c, k, source, how);
     *out = &k->base;
     return HEDDLE_OK;
 }
@@ -273,9 +292,12 @@ static DeviceKernel *load_compiled(DeviceBase *d, const DeviceCompile *how, cons
         diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel finds no memory");
         cpu_kernel_free(code);
     }
-    if (k)
-        k->is_object = true;
-    return k ? &k->base : NULL;
+    if (!k)
+        return NULL;
+    k->is_object = true;
+    if (how)
+        begin_tiers((Cpu *)d, k, how->module, how);
+    return &k->base;
 }
 
 /* ---- dispatches ------------------------------------------------------------------------------ */

@@ -620,6 +620,30 @@ TEST(a_stored_kernel_runs_as_it_did)
     fixture_free(&f);
 }
 
+static const char text_arguments[] =
+    "kernel void k(global uint *a, global const uint *b) { *a += *b; }\n";
+
+/* They are its module's. */
+TEST(a_stored_kernel_of_opencl_is_bound_to_its_arguments)
+{
+    Fixture f = fixture(text_arguments);
+    size_t size;
+    TestDiags said;
+    DeviceBase *d = f.device->base;
+    const DeviceSlot *slots = f.kernel->code->slots;
+    SpvArguments arguments = { 0 };
+    DeviceCompile how = { .arguments = &arguments, .slots = slots, .n_slots = 2 };
+    uint64_t *data = save_stored(&f, &size);
+    CHECK(!load_stored(&f, data, size, &said));
+    CHECK_CONTAINS(said.text, "another one's");
+    DeviceKernel *loaded = d->ops->load(d, &how, data, size, &said.sink);
+    REQUIRE(loaded);
+    CHECK(loaded->n_slots == 2 && loaded->slots == slots);
+    d->ops->release(loaded);
+    free(data);
+    fixture_free(&f);
+}
+
 /* With a seal that fits, so that what is behind it is read. */
 TEST(a_stored_kernel_that_was_changed_is_refused_or_works)
 {

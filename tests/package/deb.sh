@@ -3,8 +3,8 @@
 #
 #     tests/package/deb.sh FOLDER TOOLCHAIN
 #
-# What `make deb` does, lintian included; then the packages are unpacked into a root of their own and
-# used from there: a GLSL kernel, Vulkan's loader (where vulkaninfo is installed), Python's package
+# What `make deb` does, lintian included, but for optimisation; then the packages are unpacked into a
+# root of their own and used from there: a GLSL kernel, Vulkan's loader (where vulkaninfo is installed), Python's package
 # (where NumPy is).
 set -u
 folder=$1 toolchain=$2
@@ -35,7 +35,7 @@ try() {
     fi
 }
 
-packages() { sh "$here/tools/deb.sh" "$folder" "$toolchain"; }
+packages() { DEB_BUILD_OPTIONS=noopt sh "$here/tools/deb.sh" "$folder" "$toolchain"; }
 unpack() {
     for package in "$folder"/*.deb; do dpkg-deb -x "$package" "$root" || return 1; done
     lib=$(dirname "$(find "$root/usr/lib" -name 'libheddle.so.*' | head -n 1)")
