@@ -121,9 +121,11 @@ static bool are_sizes(const uint32_t n[3])
 }
 
 /* What a dispatch relies on. */
-static bool is_sound(const NvptxKernel *code)
+static bool is_sound(const NvptxKernel *code, uint32_t flags)
 {
-    return are_sizes(code->local_size) && are_sizes(code->fused) && code->column_axis < 3 &&
+    const uint32_t *n = code->local_size;
+    bool is_open = flags & OPENCL && !n[0] && !n[1] && !n[2]; /* the dispatch's affair */
+    return (is_open || are_sizes(n)) && are_sizes(code->fused) && code->column_axis < 3 &&
            code->subgroup_size && code->push_bytes <= NVPTX_PARAMETER_BYTES &&
            code->parameter_bytes == sizeof(NvptxEnv) + align_up(code->push_bytes, 16) &&
            code->parameter_bytes <= NVPTX_PARAMETER_BYTES;
@@ -141,7 +143,7 @@ static bool take_kernel(Cursor *c, NvptxKernel *code, uint32_t *flags)
     code->shared_bytes = cursor_u32(c);
     code->push_bytes = cursor_u32(c);
     code->parameter_bytes = cursor_u32(c);
-    return take_slots(c, code) && take_ptx(c, code) && !c->overrun && is_sound(code);
+    return take_slots(c, code) && take_ptx(c, code) && !c->overrun && is_sound(code, *flags);
 }
 
 static DeviceKernel *refuse(NvptxKernel *code, DiagSink *sink, const char *why)
