@@ -360,6 +360,8 @@ typedef struct DeviceKey {
 /* A hash of the device, of its kind, and of this build of the library (its file's size and time):
  * what saved kernels depend on. */
 uint64_t device_identity(const DeviceBase *d);
+DeviceKey device_key(uint64_t identity);
+void device_key_add(DeviceKey *key, const void *data, size_t size);
 /* save and load, of any device: 0 and NULL where it has none. */
 size_t device_save(const DeviceKernel *k, void *out);
 DeviceKernel *device_load(DeviceBase *d, const DeviceCompile *how, const void *data, size_t size);

@@ -25,6 +25,14 @@ uint64_t device_identity(const DeviceBase *d)
     return hash_bytes(d->ops->name, strlen(d->ops->name), h);
 }
 
+DeviceKey device_key(uint64_t identity) { return (DeviceKey){ { identity, identity + 1 } }; }
+
+void device_key_add(DeviceKey *key, const void *data, size_t size)
+{
+    for (size_t i = 0; i < COUNT_OF(key->hash); i++)
+        key->hash[i] = hash_bytes(data, size, key->hash[i]);
+}
+
 size_t device_save(const DeviceKernel *k, void *out)
 {
     const DeviceOps *ops = k->device->ops;

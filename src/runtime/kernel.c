@@ -232,18 +232,15 @@ static DeviceKey key_of(const Build *b)
                               size[2],        how->robust,          how->debug, how->exact,
                               how->no_robust, how->no_optimisation, how->tier,  b->module->size };
     const char *name = how->module->name ? how->module->name : ""; /* which debuggers show */
-    uint64_t identity = device_identity(b->kernel->device->base);
-    DeviceKey key;
-    for (uint32_t i = 0; i < COUNT_OF(key.hash); i++) {
-        uint64_t h = hash_bytes(b->module->words, b->module->size, identity + i);
-        for (uint32_t k = 0; k < how->n_specs; k++) {
-            uint64_t pair[] = { how->specs[k].id, how->specs[k].bits };
-            h = hash_bytes(pair, sizeof pair, h);
-        }
-        h = hash_bytes(how->entry, strlen(how->entry) + 1, h);
-        h = hash_bytes(name, strlen(name) + 1, h);
-        key.hash[i] = hash_bytes(rest, sizeof rest, h);
+    DeviceKey key = device_key(device_identity(b->kernel->device->base));
+    device_key_add(&key, b->module->words, b->module->size);
+    for (uint32_t k = 0; k < how->n_specs; k++) {
+        uint64_t pair[] = { how->specs[k].id, how->specs[k].bits };
+        device_key_add(&key, pair, sizeof pair);
     }
+    device_key_add(&key, how->entry, strlen(how->entry) + 1);
+    device_key_add(&key, name, strlen(name) + 1);
+    device_key_add(&key, rest, sizeof rest);
     return key;
 }
 

@@ -162,15 +162,14 @@ static void make_key(Build *b)
     const HeddleKernelOptions *o = &b->options;
     uint32_t rest[] = { o->subgroup_size, o->robust,          o->check, o->stats,
                         o->debug,         o->no_optimisation, o->emit };
-    for (int i = 0; i < 2; i++) {
-        uint64_t h = hash_bytes(b->words, b->size, b->device->physical->identity + (uint64_t)i);
-        for (uint32_t k = 0; k < o->n_specs; k++) {
-            uint64_t pair[] = { o->specs[k].id, o->specs[k].bits };
-            h = hash_bytes(pair, sizeof pair, h);
-        }
-        h = hash_bytes(o->entry, strlen(o->entry), h);
-        b->key.hash[i] = hash_bytes(rest, sizeof rest, h);
+    b->key = device_key(b->device->physical->identity);
+    device_key_add(&b->key, b->words, b->size);
+    for (uint32_t k = 0; k < o->n_specs; k++) {
+        uint64_t pair[] = { o->specs[k].id, o->specs[k].bits };
+        device_key_add(&b->key, pair, sizeof pair);
     }
+    device_key_add(&b->key, o->entry, strlen(o->entry));
+    device_key_add(&b->key, rest, sizeof rest);
 }
 
 static VkResult of_heddle(HeddleResult r)
