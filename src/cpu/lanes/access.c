@@ -70,7 +70,8 @@ static bool needs_loop(Emit *e, uint32_t bits, bool store)
 {
     if (lanes_of(e)->machine->sets & CPU_AVX512)
         return e->W >= 32 && store && bits < 32;
-    return e->W >= (store || lanes_of(e)->machine->vector_bits < 256 ? 32 : 64);
+    bool short_ = store || lanes_of(e)->seldom || lanes_of(e)->machine->vector_bits < 256;
+    return e->W >= (short_ ? 32 : 64);
 }
 
 /* A base and indices as they are, which are half as wide, if that is what the addresses consist
