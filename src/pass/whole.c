@@ -6,7 +6,8 @@
  * but what did within an iteration; the old loop does the rest.
  *
  * Lanes of vectors then need no masks in the copy, which runs nearly all iterations where counters
- * begin side by side. Loops that end by what they compute are left alone: one invocation of many
+ * begin side by side. Where it runs all of them, the old loop is passed over, and with it what the
+ * lanes' leaving it one by one takes. Loops that end by what they compute are left alone: one invocation of many
  * leaves those early.
  *
  * The loop must be left by its header alone, which has no effects, because it is evaluated again
@@ -144,42 +145,83 @@ static void link_phis(Whole *s, SpvBlock *head, const SpvBlock *out)
     }
 }
 
-/* Makes the end of `head` go on while all invocations would, and else to `out`. */
-static void decide_together(Whole *s, SpvBlock *head, const SpvBlock *out)
+/* The boolean whether all of a subgroup's invocations would go on, or any, made before `at`. */
+static SpvId vote(Whole *s, SpvInst *at, uint16_t op, SpvId goes_on)
+{
+    SpvId scope = spv_int_constant(s->m, spv_int_type(s->m, 32, false), SpvScopeSubgroup);
+    return spv_put(s->m, at, op, spv_bool_type(s->m), (uint32_t[]){ scope, goes_on }, 2)->id;
+}
+
+/* Makes the end of `head` go on while all invocations would, and else to `out`. Returns whether
+ * each would. */
+static SpvId decide_together(Whole *s, SpvBlock *head, const SpvBlock *out, const SpvBlock *exit)
 {
     SpvInst *term = head->insts.last, *merge = s->l.loop->merge_inst;
-    SpvId boolean = spv_bool_type(s->m), condition = spv_operand(term, 0);
-    SpvId scope = spv_int_constant(s->m, spv_int_type(s->m, 32, false), SpvScopeSubgroup);
-    bool leaves_when =
-        !loop_holds(&s->l, edit_block(s->m, spv_operand(s->l.header->insts.last, 1)));
+    SpvId goes_on = spv_operand(term, 0);
+    bool leaves_when = spv_operand(term, 1) == exit->id;
     SpvId inside = spv_operand(term, leaves_when ? 2 : 1);
-    SpvBlock *exit = edit_block(s->m, spv_operand(term, leaves_when ? 1 : 2));
-    edit_remove_pred(s->m, exit, head->id);
     if (leaves_when)
-        condition = spv_put(s->m, term, SpvOpLogicalNot, boolean, &condition, 1)->id;
-    condition =
-        spv_put(s->m, term, SpvOpGroupNonUniformAll, boolean, (uint32_t[]){ scope, condition }, 2)
-            ->id;
+        goes_on = spv_put(s->m, term, SpvOpLogicalNot, spv_bool_type(s->m), &goes_on, 1)->id;
+    SpvId all = vote(s, term, SpvOpGroupNonUniformAll, goes_on);
     if (merge) {
         SpvId to = loop_mapped(&s->l, spv_operand(merge, 1));
         spv_insert_before(term, spv_make(s->m, SpvOpLoopMerge, 0, 0,
                                          (uint32_t[]){ out->id, to, SpvLoopControlMaskNone }, 3));
     }
-    edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ condition, inside, out->id }, 3);
+    edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ all, inside, out->id }, 3);
+    return goes_on;
+}
+
+/* Where no invocation would go on, `out` leads to the loop's exit instead, whose phis have operands
+ * for that. The old loop gets a merge block of its own. */
+static void pass_over(Whole *s, SpvBlock *out, SpvBlock *exit, SpvId goes_on)
+{
+    SpvBlock *header = s->l.header, *last = s->l.blocks.data[s->l.blocks.len - 1];
+    SpvInst *term = out->insts.last, *merge = s->l.loop->merge_inst;
+    SpvBlock *left = spv_new_block(s->g->function, last);
+    left->index = s->g->made_later;
+    edit_append(s->m, left, SpvOpBranch, &exit->id, 1);
+    edit_retarget(header->insts.last, exit->id, left->id);
+    edit_rename_pred(s->m, exit, header->id, left->id);
+    SpvId any = vote(s, term, SpvOpGroupNonUniformAny, goes_on);
+    if (merge) {
+        merge->words[merge->first_operand] = left->id;
+        spv_insert_before(term, spv_make(s->m, SpvOpSelectionMerge, 0, 0,
+                                         (uint32_t[]){ exit->id, SpvSelectionControlMaskNone }, 2));
+    }
+    edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ any, header->id, exit->id }, 3);
+}
+
+/* Whether nothing but the loop leads to its exit, and no other construct ends there, so that the
+ * loop's values can leave it by phis. */
+static bool is_own(const Whole *s, const SpvBlock *exit)
+{
+    const SpvInst *merge = s->l.loop->merge_inst;
+    return s->g->blocks[s->g->position[exit->index]].n_preds == 1 &&
+           (!merge || spv_operand(merge, 0) == exit->id);
 }
 
 static void precede(Whole *s)
 {
     SpvBlock *header = s->l.header, *before = header->prev;
+    bool stays = loop_stays(&s->l, spv_operand(header->insts.last, 1));
+    SpvBlock *exit = edit_block(s->m, spv_operand(header->insts.last, stays ? 2 : 1));
+    bool passes = is_own(s, exit) && loop_close_values(&s->l);
     copy_phis(s);
     SpvBlock *last = loop_copy(&s->l, before);
     SpvBlock *head = edit_block(s->m, loop_mapped(&s->l, header->id));
     loop_redirect_entries(&s->l, head);
     SpvBlock *out = spv_new_block(s->g->function, last);
     out->index = s->g->made_later;
-    link_phis(s, head, out);
-    decide_together(s, head, out);
     edit_append(s->m, out, SpvOpBranch, &header->id, 1);
+    link_phis(s, head, out);
+    SpvId goes_on = decide_together(s, head, out, exit);
+    if (passes) {
+        edit_rename_pred(s->m, exit, head->id, out->id);
+        pass_over(s, out, exit, goes_on);
+    } else {
+        edit_remove_pred(s->m, exit, head->id);
+    }
     loop_done(&s->l);
 }
 

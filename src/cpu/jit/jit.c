@@ -246,9 +246,10 @@ static bool keep_asm(Compile *c)
  * known which ones gain: LLVM would unroll the multiply-adds' k, which costs 8 to 19 %
  * (PERFORMANCE, rule 2). A run of instcombine is a fifth of the passes' time, and another one in
  * the middle changes next to nothing. */
+static const char first_passes[] = "always-inline,function("
+                                   "sroa<modify-cfg>,dce,early-cse,simplifycfg)";
 static const char optimising_passes[] =
-    "always-inline,function("
-    "sroa<modify-cfg>,dce,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "function(simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-instsimplify,loop-rotate<header-duplication>,licm<allowspeculation>),"
     "simplifycfg,"
     "loop(indvars,loop-deletion),"
@@ -279,7 +280,11 @@ static bool run(Compile *c, const char *passes)
 
 static bool optimise(Compile *c)
 {
-    if (!run(c, c->fast ? fast_passes : optimising_passes))
+    if (!run(c, c->fast ? fast_passes : first_passes))
+        return false;
+    if (!c->fast && !cpu_trace_expected(c->module))
+        return fail(c, "out of memory", "");
+    if (!c->fast && !run(c, optimising_passes))
         return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);

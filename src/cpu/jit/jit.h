@@ -47,6 +47,10 @@ bool cpu_jit_load(const void *object, size_t size, const CpuOptions *options, Cp
                   DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
+/* ---- trace.c: for jit.c, once variables are values --------------------------------------------- */
+
+bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
+
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);

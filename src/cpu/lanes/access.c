@@ -748,11 +748,9 @@ static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t 
     w->test[w->n++] = LLVMBuildNot(e->b, lanes_any(e, LLVMBuildNot(e->b, e->mask, "")), "");
 }
 
-/* Branches on test k, and continues with the first way. */
-static void narrow(Emit *e, Ways *w, uint32_t k)
+/* Marks a branch of which the first way is expected; in a loop for jit/trace.c, too. */
+static void mark_expected(Emit *e, LV branch)
 {
-    w->begin[0] = emit_new_block(e, "access.together");
-    LV branch = LLVMBuildCondBr(e->b, w->test[k], w->begin[0], w->begin[1]);
     LLVMMetadataRef weights[3] = {
         LLVMMDStringInContext2(e->cx, "branch_weights", 14),
         LLVMValueAsMetadata(ir_int(e->i32, 1000)),
@@ -760,6 +758,21 @@ static void narrow(Emit *e, Ways *w, uint32_t k)
     };
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
                     LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
+    if (e->cfg->blocks[e->position].loop)
+        LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, CPU_EXPECTED, strlen(CPU_EXPECTED)),
+                        LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, NULL, 0)));
+}
+
+/* Branches on all tests, and continues with the first way. */
+static void branch_to_ways(Emit *e, Ways *w)
+{
+    LV all = w->test[0];
+    for (uint32_t k = 1; k < w->n; k++)
+        all = LLVMBuildSelect(e->b, all, w->test[k], ir_int(e->i1, 0), "");
+    w->done = emit_new_block(e, "access.done");
+    w->begin[1] = emit_new_block(e, "access.apart");
+    w->begin[0] = emit_new_block(e, "access.together");
+    mark_expected(e, LLVMBuildCondBr(e->b, all, w->begin[0], w->begin[1]));
     LLVMPositionBuilderAtEnd(e->b, w->begin[0]);
 }
 
@@ -777,12 +790,8 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         expect_affine(e, &w, p, part, n);
     if (!store)
         expect_all_active(e, &w, part, n);
-    if (w.n) {
-        w.done = emit_new_block(e, "access.done");
-        w.begin[1] = emit_new_block(e, "access.apart");
-    }
-    for (uint32_t k = 0; k < w.n; k++)
-        narrow(e, &w, k);
+    if (w.n)
+        branch_to_ways(e, &w);
     if (w.mask)
         e->mask = NULL;
     return w;
