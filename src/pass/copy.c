@@ -50,6 +50,20 @@ static void grow_map(PassLoopMarks *marks, PassContext *c)
     marks->n_map = need * 2;
 }
 
+/* The unreachable blocks that a construct in the loop names, which `merge_inst`, the loop's own, does
+ * not count among. */
+static void add_named(PassLoopCopy *l, const SpvBlock *b, const SpvInst *merge_inst)
+{
+    const Cfg *g = l->g;
+    const SpvInst *merge = cfg_merge_inst(b);
+    uint32_t n_named = !merge || merge == merge_inst ? 0 : merge->op == SpvOpLoopMerge ? 2 : 1;
+    for (uint32_t n = 0; n < n_named; n++) {
+        SpvBlock *t = edit_block(l->c->module, spv_operand(merge, n));
+        if (t && t->index != g->made_later && g->position[t->index] == NONE && !loop_holds(l, t))
+            add_block(l, t);
+    }
+}
+
 bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
                const CfgLoop *loop, uint32_t max_blocks)
 {
@@ -61,19 +75,24 @@ bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *mar
     l->latch = g->blocks[loop->latch].block;
     for (uint32_t k = 0; k < loop->n_blocks; k++)
         add_block(l, g->blocks[loop->blocks[k]].block);
-    for (uint32_t k = 0; k < loop->n_blocks; k++) {
-        SpvInst *merge = cfg_merge_inst(g->blocks[loop->blocks[k]].block);
-        uint32_t n_named = !merge || merge == loop->merge_inst ? 0
-                           : merge->op == SpvOpLoopMerge       ? 2
-                                                               : 1;
-        for (uint32_t n = 0; n < n_named; n++) {
-            SpvBlock *t = edit_block(c->module, spv_operand(merge, n));
-            if (t && t->index != g->made_later && g->position[t->index] == NONE &&
-                !loop_holds(l, t))
-                add_block(l, t);
-        }
-    }
+    for (uint32_t k = 0; k < loop->n_blocks; k++)
+        add_named(l, g->blocks[loop->blocks[k]].block, loop->merge_inst);
     return true;
+}
+
+bool loop_open_behind(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
+                      SpvBlock *first, uint32_t max_blocks)
+{
+    *l = (PassLoopCopy){ .c = c, .g = g, .marks = marks, .stamp = ++marks->stamps };
+    grow_map(marks, c);
+    l->header = first;
+    for (uint32_t p = g->position[first->index]; p < g->n && l->blocks.len <= max_blocks; p++)
+        if (g->blocks[p].block && cfg_dominates(g, g->position[first->index], p))
+            add_block(l, g->blocks[p].block);
+    uint32_t n = l->blocks.len;
+    for (uint32_t k = 0; k < n; k++)
+        add_named(l, l->blocks.data[k], NULL);
+    return n <= max_blocks;
 }
 
 bool loop_stays(const PassLoopCopy *l, SpvId label)

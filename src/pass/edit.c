@@ -135,6 +135,16 @@ SpvBlock *edit_split(SpvModule *m, SpvInst *at)
     return rest;
 }
 
+SpvId edit_all(SpvModule *m, SpvInst *at, SpvId condition)
+{
+    edit_capability(m, SpvCapabilityGroupNonUniformVote);
+    m->version = MAX(m->version, 0x00010300);
+    SpvId scope = spv_int_constant(m, spv_int_type(m, 32, false), SpvScopeSubgroup);
+    return spv_put(m, at, SpvOpGroupNonUniformAll, spv_bool_type(m),
+                   (uint32_t[]){ scope, condition }, 2)
+        ->id;
+}
+
 uint32_t edit_count(const SpvFunction *f)
 {
     uint32_t n = 0;

@@ -47,6 +47,9 @@ SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type);
 /* OpCapability, or NULL */
 SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability);
 void edit_capability(SpvModule *m, uint32_t capability); /* declares it, once */
+/* The boolean whether one is true for all invocations of the subgroup, made before `at`. Of such
+ * operations it is the only one that does not tell how wide a subgroup is, if all agree. */
+SpvId edit_all(SpvModule *m, SpvInst *at, SpvId condition);
 uint32_t edit_count(const SpvFunction *f);               /* instructions */
 bool edit_has_matrix(const SpvType *t);                  /* is one, or holds one */
 /* Whether OpBitcast makes a value of one type, as it lies in memory, one of the other. */
@@ -117,6 +120,9 @@ PassLoopMarks loop_marks(PassContext *c, const Cfg *g);
 /* Finds what a loop consists of. False: it has several latches, or more blocks than max_blocks. */
 bool loop_open(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
                const CfgLoop *loop, uint32_t max_blocks);
+/* The same for all that a block dominates, which enters nothing but itself; `loop` is NULL. */
+bool loop_open_behind(PassLoopCopy *l, PassContext *c, const Cfg *g, PassLoopMarks *marks,
+                      SpvBlock *first, uint32_t max_blocks);
 bool loop_holds(const PassLoopCopy *l, const SpvBlock *b);
 /* Turns values that are used after the loop into phis of its exit, or else into variables. False if
  * one of them is a pointer; nothing has changed then. Of loops that share marks, earlier ones must

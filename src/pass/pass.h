@@ -108,6 +108,11 @@ bool pass_unrotate(PassContext *c);
  * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
+/* With options->whole, where loops run one of two numbers of rounds that are the same for all
+ * invocations each, what follows is there twice, once for subgroups that all run as many.
+ * Simplifies. */
+bool pass_alike(PassContext *c);
+
 /* With options->whole, precedes each loop whose invocations leave it by a counter of their own by a
  * copy that they all run, which a vote of the subgroup ends. Simplifies. */
 bool pass_whole(PassContext *c);

@@ -145,36 +145,28 @@ static void link_phis(Whole *s, SpvBlock *head, const SpvBlock *out)
     }
 }
 
-/* The boolean whether all of a subgroup's invocations would go on, or any, made before `at`. */
-static SpvId vote(Whole *s, SpvInst *at, uint16_t op, SpvId goes_on)
-{
-    SpvId scope = spv_int_constant(s->m, spv_int_type(s->m, 32, false), SpvScopeSubgroup);
-    return spv_put(s->m, at, op, spv_bool_type(s->m), (uint32_t[]){ scope, goes_on }, 2)->id;
-}
-
 /* Makes the end of `head` go on while all invocations would, and else to `out`. Returns whether
- * each would. */
+ * an invocation would not. */
 static SpvId decide_together(Whole *s, SpvBlock *head, const SpvBlock *out, const SpvBlock *exit)
 {
     SpvInst *term = head->insts.last, *merge = s->l.loop->merge_inst;
-    SpvId goes_on = spv_operand(term, 0);
+    SpvId condition = spv_operand(term, 0);
     bool leaves_when = spv_operand(term, 1) == exit->id;
     SpvId inside = spv_operand(term, leaves_when ? 2 : 1);
-    if (leaves_when)
-        goes_on = spv_put(s->m, term, SpvOpLogicalNot, spv_bool_type(s->m), &goes_on, 1)->id;
-    SpvId all = vote(s, term, SpvOpGroupNonUniformAll, goes_on);
+    SpvId other = spv_put(s->m, term, SpvOpLogicalNot, spv_bool_type(s->m), &condition, 1)->id;
+    SpvId all = edit_all(s->m, term, leaves_when ? other : condition);
     if (merge) {
         SpvId to = loop_mapped(&s->l, spv_operand(merge, 1));
         spv_insert_before(term, spv_make(s->m, SpvOpLoopMerge, 0, 0,
                                          (uint32_t[]){ out->id, to, SpvLoopControlMaskNone }, 3));
     }
     edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ all, inside, out->id }, 3);
-    return goes_on;
+    return leaves_when ? condition : other;
 }
 
 /* Where no invocation would go on, `out` leads to the loop's exit instead, whose phis have operands
  * for that. The old loop gets a merge block of its own. */
-static void pass_over(Whole *s, SpvBlock *out, SpvBlock *exit, SpvId goes_on)
+static void pass_over(Whole *s, SpvBlock *out, SpvBlock *exit, SpvId leaves)
 {
     SpvBlock *header = s->l.header, *last = s->l.blocks.data[s->l.blocks.len - 1];
     SpvInst *term = out->insts.last, *merge = s->l.loop->merge_inst;
@@ -183,13 +175,13 @@ static void pass_over(Whole *s, SpvBlock *out, SpvBlock *exit, SpvId goes_on)
     edit_append(s->m, left, SpvOpBranch, &exit->id, 1);
     edit_retarget(header->insts.last, exit->id, left->id);
     edit_rename_pred(s->m, exit, header->id, left->id);
-    SpvId any = vote(s, term, SpvOpGroupNonUniformAny, goes_on);
+    SpvId none = edit_all(s->m, term, leaves);
     if (merge) {
         merge->words[merge->first_operand] = left->id;
         spv_insert_before(term, spv_make(s->m, SpvOpSelectionMerge, 0, 0,
                                          (uint32_t[]){ exit->id, SpvSelectionControlMaskNone }, 2));
     }
-    edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ any, header->id, exit->id }, 3);
+    edit_become(s->m, term, SpvOpBranchConditional, (uint32_t[]){ none, exit->id, header->id }, 3);
 }
 
 /* Whether nothing but the loop leads to its exit, and no other construct ends there, so that the
@@ -215,10 +207,10 @@ static void precede(Whole *s)
     out->index = s->g->made_later;
     edit_append(s->m, out, SpvOpBranch, &header->id, 1);
     link_phis(s, head, out);
-    SpvId goes_on = decide_together(s, head, out, exit);
+    SpvId leaves = decide_together(s, head, out, exit);
     if (passes) {
         edit_rename_pred(s->m, exit, head->id, out->id);
-        pass_over(s, out, exit, goes_on);
+        pass_over(s, out, exit, leaves);
     } else {
         edit_remove_pred(s->m, exit, head->id);
     }
@@ -253,8 +245,6 @@ bool pass_whole(PassContext *c)
         any |= try_loop(&s, s.g->loops[k], u);
     if (!any)
         return true;
-    edit_capability(c->module, SpvCapabilityGroupNonUniformVote);
-    c->module->version = MAX(c->module->version, 0x00010300);
     Cfg *g = cfg_build(c->scratch, f, c->sink);
     if (!g)
         return false;

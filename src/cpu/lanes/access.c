@@ -48,16 +48,6 @@ static LV gather_halves(Emit *e, LT type, LV address, LV mask)
                             type, "");
 }
 
-static uint32_t bits_of(LT scalar)
-{
-    switch (LLVMGetTypeKind(scalar)) {
-    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar);
-    case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind: return 16;
-    default: return 64;
-    }
-}
-
 static LV in_array(Emit *e, LT element, LV array, LV index)
 {
     return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
@@ -129,7 +119,7 @@ LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
-    uint32_t bits = bits_of(LLVMGetElementType(type));
+    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(type));
     if (lanes && needs_loop(e, bits, false))
         return gather_by_lanes(e, type, address, align, mask);
     if (lanes && bits == 16 && align < 2)
@@ -145,7 +135,7 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
-    uint32_t bits = bits_of(LLVMGetElementType(LLVMTypeOf(v)));
+    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v)));
     if (lanes && needs_loop(e, bits, true)) {
         scatter_by_lanes(e, v, address, align, mask);
         return;

@@ -37,9 +37,41 @@ static LV mask_bits(Emit *e, LV mask)
     return LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->cx, e->W), "");
 }
 
+/* The numbers that a mask compares; NULL: it is no comparison, or of pointers. */
+static LV compared(LV mask)
+{
+    if (LLVMIsAInstruction(mask) && LLVMGetInstructionOpcode(mask) == LLVMXor &&
+        LLVMIsConstant(LLVMGetOperand(mask, 1)))
+        mask = LLVMGetOperand(mask, 0);
+    LV x = LLVMIsAICmpInst(mask) || LLVMIsAFCmpInst(mask) ? LLVMGetOperand(mask, 0) : NULL;
+    return x && LLVMGetTypeKind(ir_element_of(x)) == LLVMPointerTypeKind ? NULL : x;
+}
+
+/* A mask of as many lanes as a vector of the machine compares: which of them, or of those behind
+ * them, are set. Without registers for masks comparisons leave all bits of an element set, which are
+ * combined; LLVM would pack several vectors into one first. */
+static LV combined(Emit *e, LV mask)
+{
+    const CpuTarget *machine = lanes_of(e)->machine;
+    LV x = machine->sets & CPU_AVX512 ? NULL : compared(mask);
+    uint32_t bits = x ? lanes_scalar_bits(ir_element_of(x)) : 0, n = e->W;
+    if (!bits || n * bits <= machine->vector_bits)
+        return mask;
+    int lane[IR_MAX_LANES];
+    for (uint32_t k = 0; k < n; k++)
+        lane[k] = (int)k;
+    LV all = LLVMBuildSExt(e->b, mask, emit_lanes_type(e, LLVMIntTypeInContext(e->cx, bits)), "");
+    for (; n * bits > machine->vector_bits && n % 2 == 0; n /= 2)
+        all = LLVMBuildOr(e->b, ir_shuffle(e->b, all, NULL, lane, n / 2),
+                          ir_shuffle(e->b, all, NULL, lane + n / 2, n / 2), "");
+    return LLVMBuildICmp(e->b, LLVMIntSLT, all, LLVMConstNull(LLVMTypeOf(all)), "");
+}
+
 LV lanes_any(Emit *e, LV mask)
 {
-    LV bits = mask_bits(e, mask);
+    mask = combined(e, mask);
+    LV bits = LLVMBuildBitCast(
+        e->b, mask, LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask))), "");
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
 }
 

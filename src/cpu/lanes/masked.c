@@ -7,6 +7,17 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
+uint32_t lanes_scalar_bits(LT scalar)
+{
+    switch (LLVMGetTypeKind(scalar)) {
+    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar);
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind: return 16;
+    case LLVMFloatTypeKind: return 32;
+    default: return 64;
+    }
+}
+
 bool lanes_has_masks(Emit *e, uint32_t bits)
 {
     const CpuTarget *machine = lanes_of(e)->machine;
@@ -36,17 +47,6 @@ static AllOrSome all_or_some(Emit *e, LV mask, LV whole)
     return w;
 }
 
-static uint64_t bytes_of(LT scalar)
-{
-    switch (LLVMGetTypeKind(scalar)) {
-    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(scalar) / 8;
-    case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind: return 2;
-    case LLVMFloatTypeKind: return 4;
-    default: return 8;
-    }
-}
-
 /* i1: whether a vector lies in one page of memory, so that all of it may be read if any of it may:
  * of memory that LLVM knows nothing of. NULL: it knows. */
 static LV in_one_page(Emit *e, LV address, uint64_t bytes)
@@ -72,7 +72,7 @@ static void go_on(Emit *e, const AllOrSome *w, LLVMBasicBlockRef at)
 
 LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
 {
-    uint64_t bytes = LLVMGetVectorSize(type) * bytes_of(LLVMGetElementType(type));
+    uint64_t bytes = LLVMGetVectorSize(type) * lanes_scalar_bits(LLVMGetElementType(type)) / 8;
     AllOrSome w = all_or_some(e, args[1], in_one_page(e, args[0], bytes));
     LV v[3] = { ir_load(e->b, type, args[0], align), args[2] };
     v[0] = LLVMBuildSelect(e->b, args[1], v[0], args[2], "");
