@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A loop that invocations leave by a counter of their own has a copy in front of it, which a vote
-// ends: iterations that all invocations run take no masks.
+// ends: iterations that all invocations run take no masks. Where another finds that none would go on,
+// the loop itself is passed over.
 //
 // RUN: %heddle compile %s --emit passes -o %t.spv && %heddle compile %t.spv --emit asm | %filecheck %s
 // RUN: %heddle compile %s --isa x86-64-v3 --emit llvm-plain | %filecheck %s --check-prefix=LANES
@@ -13,6 +14,11 @@
 // RUN:   %heddle run %s $D --subgroup-size $W --compare 1=%t.npy --tolerance 0 || exit 1; done
 
 // CHECK: OpGroupNonUniformAll
+// CHECK: OpLoopMerge [[OUT:%[0-9]+]]
+// CHECK: [[OUT]] = OpLabel
+// CHECK: [[NONE:%[0-9]+]] = OpGroupNonUniformAll
+// CHECK: OpSelectionMerge [[EXIT:%[0-9]+]]
+// CHECK-NEXT: OpBranchConditional [[NONE]] [[EXIT]]
 // CHECK-NOT: OpGroupNonUniformAll
 
 // LANES: load <32 x i32>
