@@ -286,6 +286,7 @@ static bool optimise(Compile *c)
         return fail(c, "out of memory", "");
     if (!c->fast && !run(c, optimising_passes))
         return false;
+    cpu_join_dots(c->module);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
     LLVMDisposeTargetData(layout);

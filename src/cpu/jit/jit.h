@@ -51,6 +51,10 @@ void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 
+/* ---- dots.c: for jit.c, once the passes are through ------------------------------------------- */
+
+void cpu_join_dots(LLVMModuleRef module);
+
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: an optimised module. Out: the same module, in which sums of dot products of bytes take fewer
+ * instructions; LLVM does not know what these instructions compute. vpdpbusd adds to the other
+ * operand instead of to zero. What vpmaddubsw adds up to 16 bits, for vpmaddwd to add up to 32, is
+ * added before the latter if no sum saturates: where the unsigned bytes are below 64, two sums of two
+ * products are at most 4 * 63 * 128.
+ */
+#include "cpu/jit/jit.h"
+#include "llvm/ir.h"
+
+typedef LLVMValueRef Val;
+
+/* of vectors of 16, 32 and 64 bytes */
+typedef struct Dot {
+    const char *name[3];
+} Dot;
+
+static const Dot vpdpbusd = { { "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                                "llvm.x86.avx512.vpdpbusd.512" } };
+static const Dot vpmaddubsw = { { "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
+                                  "llvm.x86.avx512.pmaddubs.w.512" } };
+static const Dot vpmaddwd = { { "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
+                                "llvm.x86.avx512.pmaddw.d.512" } };
+
+/* Whether it is such an instruction, whose result is used once. */
+static bool is_one(Val v, const Dot *dot)
+{
+    LLVMUseRef use = LLVMIsACallInst(v) ? LLVMGetFirstUse(v) : NULL;
+    bool found = false;
+    for (uint32_t k = 0; use && !LLVMGetNextUse(use) && k < COUNT_OF(dot->name) && !found; k++)
+        found = ir_calls(v, dot->name[k]);
+    return found;
+}
+
+static Val call_again(LLVMBuilderRef b, Val call, Val *args, unsigned n)
+{
+    Val f = LLVMGetCalledValue(call);
+    return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, args, n, "");
+}
+
+/* Whether all bytes of a vector are below 64, for a mask that its elements, or larger ones, have. */
+static bool is_small(Val v)
+{
+    const uint64_t high = 0xc0c0c0c0c0c0c0c0;
+    while (LLVMIsABitCastInst(v) || LLVMIsAShuffleVectorInst(v))
+        v = LLVMGetOperand(v, 0);
+    if (!LLVMIsAInstruction(v) || LLVMGetInstructionOpcode(v) != LLVMAnd ||
+        !LLVMIsConstant(LLVMGetOperand(v, 1)))
+        return false;
+    for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(v)); k++) {
+        Val x = LLVMGetAggregateElement(LLVMGetOperand(v, 1), k);
+        if (!x || !LLVMIsAConstantInt(x) || LLVMConstIntGetZExtValue(x) & high)
+            return false;
+    }
+    return true;
+}
+
+/* One of a sum's operands added to the other by the instruction that makes it; NULL: it is none. */
+static Val add_to(LLVMBuilderRef b, Val dot, Val other)
+{
+    if (!is_one(dot, &vpdpbusd) || !LLVMIsNull(LLVMGetOperand(dot, 0)))
+        return NULL;
+    return call_again(b, dot, (Val[]){ other, LLVMGetOperand(dot, 1), LLVMGetOperand(dot, 2) }, 3);
+}
+
+static Val add_before(LLVMBuilderRef b, Val x, Val y)
+{
+    if (!is_one(x, &vpmaddwd) || !is_one(y, &vpmaddwd))
+        return NULL;
+    Val pairs[2] = { LLVMGetOperand(x, 0), LLVMGetOperand(y, 0) }, ones = LLVMGetOperand(x, 1);
+    if (ones != LLVMGetOperand(y, 1) || ones != ir_inum(pairs[0], 1))
+        return NULL;
+    for (uint32_t k = 0; k < 2; k++)
+        if (!is_one(pairs[k], &vpmaddubsw) || !is_small(LLVMGetOperand(pairs[k], 0)))
+            return NULL;
+    Val sum = LLVMBuildAdd(b, pairs[0], pairs[1], "");
+    return call_again(b, x, (Val[]){ sum, ones }, 2);
+}
+
+static void join(LLVMBuilderRef b, Val sum)
+{
+    Val x = LLVMGetOperand(sum, 0), y = LLVMGetOperand(sum, 1);
+    LLVMPositionBuilderBefore(b, sum);
+    Val joined = add_to(b, y, x);
+    joined = joined ? joined : add_to(b, x, y);
+    joined = joined ? joined : add_before(b, x, y);
+    if (!joined)
+        return;
+    LLVMReplaceAllUsesWith(sum, joined);
+    LLVMInstructionEraseFromParent(sum);
+}
+
+void cpu_join_dots(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (Val f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef x = LLVMGetFirstBasicBlock(f); x; x = LLVMGetNextBasicBlock(x))
+            for (Val i = LLVMGetFirstInstruction(x), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (LLVMGetInstructionOpcode(i) == LLVMAdd && ir_is_vector(i))
+                    join(b, i);
+            }
+    LLVMDisposeBuilder(b);
+}
