@@ -111,9 +111,11 @@ def write_model(path, kind):
 
 
 def measure(command, model, options, device):
-    """Tokens per second: {"pp256": ..., "tg32": ...}."""
+    """Tokens per second: {"pp256": ..., "tg32": ...}. ggml's threads wait by spinning, so there may
+    be as many as there are cores to run on, and llama-bench counts those of the machine."""
     command = command + ["-m", model, "-p", str(options.prompt), "-n", str(options.generate),
-                         "-r", "1", "-o", "json", "-ngl", "99" if device else "0",
+                         "-r", "1", "-o", "json",
+                         "-t", str(len(os.sched_getaffinity(0))), "-ngl", "99" if device else "0",
                          "-dev", device or "none"]
     got = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if got.returncode:

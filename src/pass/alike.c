@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * alike: rounds that most often are as many for all. In: a function after simplify, with loops whose
- * bound is one of two numbers, each the same for all invocations, as if some have a round more than
- * others: `n = size / step; if (n * step + mine < size) n++`. Out: what follows such a choice is there
- * twice. If a subgroup's invocations have all chosen alike, it is computed with the one number, and
- * the loops do not diverge; else it is what it was.
+ * alike: rounds that most often are as many for all. In: a function after simplify, with loops
+ * whose bound is one of two numbers, each the same for all invocations, as where some have a round
+ * more than others: `n = size / step; if (n * step + mine < size) n++`. Out: what follows such a
+ * choice is there twice. If a subgroup's invocations have all chosen alike, it is computed with the
+ * one number, and the loops do not diverge; else it is what it was.
  *
  * Only OpGroupNonUniformAll is used, so that the code generator may still choose how many lanes a
  * subgroup has.
@@ -56,7 +56,7 @@ static bool is_known(const Alike *s, SpvId id)
     return k < s->n_known;
 }
 
-/* Whether an id is a new choice between two numbers which all invocations come to, outside of loops. */
+/* Whether an id is a new choice between two numbers, to which all come, outside of loops. */
 static bool read_choice(Alike *s, SpvId id)
 {
     SpvInst *i = spv_def(s->m, id);

@@ -50,8 +50,7 @@ static void grow_map(PassLoopMarks *marks, PassContext *c)
     marks->n_map = need * 2;
 }
 
-/* The unreachable blocks that a construct in the loop names, which `merge_inst`, the loop's own, does
- * not count among. */
+/* Adds the unreachable blocks that a construct of the loop names, other than the loop itself. */
 static void add_named(PassLoopCopy *l, const SpvBlock *b, const SpvInst *merge_inst)
 {
     const Cfg *g = l->g;

@@ -50,8 +50,8 @@ void edit_capability(SpvModule *m, uint32_t capability); /* declares it, once */
 /* The boolean whether one is true for all invocations of the subgroup, made before `at`. Of such
  * operations it is the only one that does not tell how wide a subgroup is, if all agree. */
 SpvId edit_all(SpvModule *m, SpvInst *at, SpvId condition);
-uint32_t edit_count(const SpvFunction *f);               /* instructions */
-bool edit_has_matrix(const SpvType *t);                  /* is one, or holds one */
+uint32_t edit_count(const SpvFunction *f); /* instructions */
+bool edit_has_matrix(const SpvType *t);    /* is one, or holds one */
 /* Whether OpBitcast makes a value of one type, as it lies in memory, one of the other. */
 bool edit_casts(const SpvType *a, const SpvType *b);
 /* The number of elements of an OpTypeCooperativeMatrixKHR that one invocation holds. False:

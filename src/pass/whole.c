@@ -6,9 +6,9 @@
  * but what did within an iteration; the old loop does the rest.
  *
  * Lanes of vectors then need no masks in the copy, which runs nearly all iterations where counters
- * begin side by side. Where it runs all of them, the old loop is passed over, and with it what the
- * lanes' leaving it one by one takes. Loops that end by what they compute are left alone: one invocation of many
- * leaves those early.
+ * begin side by side. Where it runs all of them, the old loop is passed over, and with it what it
+ * takes that lanes leave one by one. Loops that end by what they compute are left alone: one
+ * invocation of many leaves those early.
  *
  * The loop must be left by its header alone, which has no effects, because it is evaluated again
  * where the copy ends.

@@ -3,8 +3,8 @@
  * In: an optimised module. Out: the same module, in which sums of dot products of bytes take fewer
  * instructions; LLVM does not know what these instructions compute. vpdpbusd adds to the other
  * operand instead of to zero. What vpmaddubsw adds up to 16 bits, for vpmaddwd to add up to 32, is
- * added before the latter if no sum saturates: where the unsigned bytes are below 64, two sums of two
- * products are at most 4 * 63 * 128.
+ * added before the latter if no sum saturates: where the unsigned bytes are below 64, two sums of
+ * two products are at most 4 * 63 * 128.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -39,7 +39,7 @@ static Val call_again(LLVMBuilderRef b, Val call, Val *args, unsigned n)
     return LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, args, n, "");
 }
 
-/* Whether all bytes of a vector are below 64, for a mask that its elements, or larger ones, have. */
+/* Whether all bytes of a vector are below 64, for a mask of its elements or of larger ones. */
 static bool is_small(Val v)
 {
     const uint64_t high = 0xc0c0c0c0c0c0c0c0;

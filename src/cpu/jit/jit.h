@@ -47,11 +47,11 @@ bool cpu_jit_load(const void *object, size_t size, const CpuOptions *options, Cp
                   DiagSink *sink);
 void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
-/* ---- trace.c: for jit.c, once variables are values --------------------------------------------- */
+/* ---- trace.c: for jit.c, once variables are values ------------------------------------------- */
 
 bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 
-/* ---- dots.c: for jit.c, once the passes are through ------------------------------------------- */
+/* ---- dots.c: for jit.c, once the passes are through ------------------------------------------ */
 
 void cpu_join_dots(LLVMModuleRef module);
 

@@ -58,7 +58,7 @@ static Place place_of(const Tracer *t, Block b)
     return (Place)place;
 }
 
-static void put(Tracer *t, Block b, Place place)
+static void put_at(Tracer *t, Block b, Place place)
 {
     map_put(&t->arena, &t->place, (uintptr_t)b, place);
 }
@@ -168,7 +168,7 @@ static void note_stores(Tracer *t, Block b)
 
 static void go_to(Tracer *t, Block b)
 {
-    put(t, b, ON_PATH);
+    put_at(t, b, ON_PATH);
     vec_push(&t->arena, &t->path, b);
     note_stores(t, b);
     for (Val i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
@@ -177,7 +177,7 @@ static void go_to(Tracer *t, Block b)
 
 static void put_aside(Tracer *t, Block b)
 {
-    put(t, b, ASIDE);
+    put_at(t, b, ASIDE);
     vec_push(&t->arena, &t->aside, b);
 }
 
@@ -229,9 +229,9 @@ static bool pass_test(Tracer *t, Block test)
 static void go_back(Tracer *t, uint32_t path, uint32_t aside)
 {
     while (t->path.len > path)
-        put(t, t->path.data[--t->path.len], 0);
+        put_at(t, t->path.data[--t->path.len], 0);
     while (t->aside.len > aside)
-        put(t, t->aside.data[--t->aside.len], 0);
+        put_at(t, t->aside.data[--t->aside.len], 0);
 }
 
 /* Finds the path from the first test, and the tests on it. */
@@ -361,8 +361,8 @@ static void make_trace(Tracer *t)
     vec_last(&t->path) = tail = split_end(t, end);
     LLVMPositionBuilderAtEnd(t->b, trace);
     LLVMBuildBr(t->b, end);
-    put(t, end, 0);
-    put(t, tail, ON_PATH);
+    put_at(t, end, 0);
+    put_at(t, tail, ON_PATH);
     map_put(&t->arena, &t->tried, (uintptr_t)singly, true);
     for (uint32_t k = 0; k < t->path.len; k++)
         for (Val i = LLVMGetFirstInstruction(t->path.data[k]); i; i = LLVMGetNextInstruction(i))

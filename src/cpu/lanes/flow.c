@@ -48,8 +48,8 @@ static LV compared(LV mask)
 }
 
 /* A mask of as many lanes as a vector of the machine compares: which of them, or of those behind
- * them, are set. Without registers for masks comparisons leave all bits of an element set, which are
- * combined; LLVM would pack several vectors into one first. */
+ * them, are set. Without registers for masks, comparisons leave all bits of an element set, which
+ * are combined; LLVM would pack several vectors into one first. */
 static LV combined(Emit *e, LV mask)
 {
     const CpuTarget *machine = lanes_of(e)->machine;

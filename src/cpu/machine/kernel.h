@@ -14,10 +14,10 @@
 
 /* Names: of a kernel's function, and of C functions that it calls. */
 #define CPU_KERNEL_NAME "heddle_kernel"
-/* Metadata of a branch in a loop that is expected to be taken: what follows is an access's first way,
- * the other way its second. */
-#define CPU_EXPECTED "heddle.expected"
 #define CPU_CLOCK_NAME  "heddle_clock"
+
+/* Metadata of a branch in a loop whose first way is expected. */
+#define CPU_EXPECTED "heddle.expected"
 
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
  * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
