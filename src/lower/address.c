@@ -2,8 +2,9 @@
  *
  * address: the elements that a matrix load or store names (SPV_KHR_cooperative_matrix, "Pointer
  * must point into an array"). Pointers cannot be added to without VariablePointers: the access
- * chain is made again, with another last index. What it leads to may be wider or narrower than a
- * matrix' element: then elements are parts of it, or made of several.
+ * chain is made again, with another last index, or where that is what selects, with another element
+ * of the base (OpPtrAccessChain). What it leads to may be wider or narrower than a matrix' element:
+ * then elements are parts of it, or made of several.
  */
 #include "lower/internal.h"
 
@@ -13,15 +14,27 @@ static bool is_wrapped(const SpvType *t)
     return t->kind == SPV_STRUCT && t->count == 1 && t->size && t->members[0]->size == t->size;
 }
 
+static bool steps(const SpvInst *chain)
+{
+    return chain->op == SpvOpPtrAccessChain;
+}
+
+/* Whether what a pointer leads to has neighbours of its size behind it. */
+static bool is_into_array(const SpvType *t)
+{
+    return t && t->kind == SPV_POINTER && t->element && t->element->size &&
+           t->array_stride == t->element->size;
+}
+
 /* The operand of a chain that selects from an array, with nothing behind it but the way into such
  * structures; 0: there is none. */
 static uint32_t find_index(Lower *l, const SpvInst *chain)
 {
     const SpvType *t = spv_type_of(l->m, spv_operand(chain, 0));
-    uint32_t n = spv_n_operands(chain), at = 0;
+    uint32_t n = spv_n_operands(chain), at = steps(chain) && is_into_array(t);
     uint64_t member;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
-    for (uint32_t k = 1; t && k < n; k++) {
+    for (uint32_t k = steps(chain) ? 2 : 1; t && k < n; k++) {
         bool array = t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY;
         at = array ? k : is_wrapped(t) ? at : 0;
         if (t->kind != SPV_STRUCT)
@@ -39,8 +52,18 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
     SpvInst *i = spv_def(l->m, pointer);
     while (i && i->op == SpvOpCopyObject)
         i = spv_def(l->m, spv_operand(i, 0));
-    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
+    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain || steps(i));
     return chain && find_index(l, i) ? i : NULL;
+}
+
+/* The same, of an access, to whose pointer, an address, a chain of no steps may be made first. */
+static SpvInst *open_chain(Lower *l, SpvInst *access, SpvId pointer)
+{
+    const SpvType *t = spv_type_of(l->m, pointer);
+    SpvInst *chain = find_chain(l, pointer);
+    if (chain || !is_into_array(t) || t->storage != SpvStorageClassPhysicalStorageBuffer)
+        return chain;
+    return spv_def(l->m, BUILD(l, access, SpvOpPtrAccessChain, t->id, pointer, build_const(l, 0)));
 }
 
 static bool is_number(const SpvType *t)
@@ -80,7 +103,7 @@ bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memo
 {
     const SpvType *p = spv_type_of(l->m, spv_operand(i, 0));
     *out = (LowerAddress){ .inst = i,
-                           .chain = find_chain(l, spv_operand(i, 0)),
+                           .chain = open_chain(l, i, spv_operand(i, 0)),
                            .element = element,
                            .pointee = p && p->kind == SPV_POINTER ? p->element : NULL };
     for (; out->pointee && is_wrapped(out->pointee); out->pointee = out->pointee->members[0])
@@ -141,7 +164,7 @@ static SpvId make_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId nu
     if (all > n)
         type = spv_pointer_type(l->m, spv_type(l->m, type)->storage,
                                 part ? a->pointee->element->id : a->pointee->id);
-    return build(l, at, SpvOpAccessChain, type, operands, all);
+    return build(l, at, steps(c) ? SpvOpPtrAccessChain : SpvOpAccessChain, type, operands, all);
 }
 
 SpvId address_pointer(Lower *l, SpvInst *at, const LowerAddress *a, SpvId number)
