@@ -192,6 +192,13 @@ bool ir_calls(Val i, const char *intrinsic)
                                           LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
 }
 
+const IrForms ir_vpdpbusd = { { "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                                "llvm.x86.avx512.vpdpbusd.512" } };
+const IrForms ir_vpmaddubsw = { { "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
+                                  "llvm.x86.avx512.pmaddubs.w.512" } };
+const IrForms ir_vpmaddwd = { { "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
+                                "llvm.x86.avx512.pmaddw.d.512" } };
+
 Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, unsigned n)
 {
     LLVMTypeRef types[IR_MAX_ASM];

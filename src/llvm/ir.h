@@ -66,6 +66,11 @@ LLVMValueRef ir_masked(LLVMBuilderRef b, const char *name, const LLVMValueRef ar
 /* The same of a call that there is; returns the alignment. */
 unsigned ir_masked_args(LLVMValueRef call, unsigned address, LLVMValueRef args[3]);
 bool ir_calls(LLVMValueRef i, const char *intrinsic); /* of any types */
+/* An instruction on vectors of 16, 32 and 64 bytes: x86's dot products of bytes. */
+typedef struct IrForms {
+    const char *name[3];
+} IrForms;
+extern const IrForms ir_vpdpbusd, ir_vpmaddubsw, ir_vpmaddwd;
 
 /* The target's assembly, with LLVM's constraints. */
 typedef struct IrAsm {

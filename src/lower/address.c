@@ -14,10 +14,7 @@ static bool is_wrapped(const SpvType *t)
     return t->kind == SPV_STRUCT && t->count == 1 && t->size && t->members[0]->size == t->size;
 }
 
-static bool steps(const SpvInst *chain)
-{
-    return chain->op == SpvOpPtrAccessChain;
-}
+static bool steps(const SpvInst *chain) { return chain->op == SpvOpPtrAccessChain; }
 
 /* Whether what a pointer leads to has neighbours of its size behind it. */
 static bool is_into_array(const SpvType *t)
@@ -31,7 +28,7 @@ static bool is_into_array(const SpvType *t)
 static uint32_t find_index(Lower *l, const SpvInst *chain)
 {
     const SpvType *t = spv_type_of(l->m, spv_operand(chain, 0));
-    uint32_t n = spv_n_operands(chain), at = steps(chain) && is_into_array(t);
+    uint32_t n = spv_n_operands(chain), at = steps(chain) && is_into_array(t) ? 1 : 0;
     uint64_t member;
     t = t && t->kind == SPV_POINTER ? t->element : NULL;
     for (uint32_t k = steps(chain) ? 2 : 1; t && k < n; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * alike: rounds that most often are as many for all. In: a function after simplify, with loops
+ * alike: trip counts that usually agree. In: a function after simplify, with loops
  * whose bound is one of two numbers, each the same for all invocations, as where some have a round
  * more than others: `n = size / step; if (n * step + mine < size) n++`. Out: what follows such a
  * choice is there twice. If a subgroup's invocations have all chosen alike, it is computed with the
@@ -11,16 +11,16 @@
  */
 #include "pass/edit.h"
 
-enum { MAX_SIZE = 2048, MAX_BLOCKS = 256, MAX_DEPTH = 4, MAX_CHOICES = 4 };
+enum { MAX_SIZE = 2048, MAX_BLOCKS = 256, MAX_DEPTH = 4, MAX_CHOICES = 8 };
 
 typedef struct Alike {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
     const Uniformity *u;
-    SpvInst *chosen; /* OpSelect or OpPhi */
-    SpvId of[2];     /* what it chooses from */
-    SpvId known[MAX_CHOICES];
+    SpvInst *chosen;          /* OpSelect or OpPhi */
+    SpvId of[2];              /* what it chooses from */
+    SpvId known[MAX_CHOICES]; /* choices that have been dealt with */
     uint32_t n_known;
 } Alike;
 
@@ -42,10 +42,12 @@ static bool is_there(const Alike *s, SpvId id)
 static bool can_be_there(const Alike *s, SpvId id)
 {
     const SpvInst *i = spv_def(s->m, id);
+    uint16_t at[2];
     bool there = is_there(s, id);
-    if (there || !edit_cannot_fail(s->m, i) || spv_n_operands(i) != 2)
+    if (there || !edit_cannot_fail(s->m, i) || spv_n_operands(i) != 2 ||
+        spv_id_operands(i, at, COUNT_OF(at)) != 2)
         return there;
-    return is_there(s, spv_operand(i, 0)) && is_there(s, spv_operand(i, 1));
+    return is_there(s, i->words[at[0]]) && is_there(s, i->words[at[1]]);
 }
 
 static bool is_known(const Alike *s, SpvId id)
@@ -64,6 +66,7 @@ static bool read_choice(Alike *s, SpvId id)
     const SpvType *t = spv_type(s->m, i->type);
     bool is_phi = i->op == SpvOpPhi && spv_n_operands(i) == 4;
     if ((!is_phi && i->op != SpvOpSelect) || is_known(s, id) || p == UINT32_MAX ||
+        (cfg_merge_inst(i->block) && cfg_merge_inst(i->block)->op == SpvOpLoopMerge) ||
         s->g->blocks[p].loop || s->u->divergent_block[p] || !t || t->kind != SPV_INT)
         return false;
     s->chosen = i;
@@ -77,16 +80,17 @@ static bool read_choice(Alike *s, SpvId id)
 static bool depends(Alike *s, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
-    bool found = false;
+    uint16_t at[4];
+    bool found = false, is_phi = i && i->op == SpvOpPhi;
     if (!i || !i->block || !s->u->varying[id])
         return false;
     if (read_choice(s, id))
         return true;
-    uint32_t step = i->op == SpvOpPhi ? 2 : 1, n = MIN(spv_n_operands(i), 2 * step);
-    if (depth == MAX_DEPTH || (i->op != SpvOpPhi && !spv_is_pure(i)))
+    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
+    if (depth == MAX_DEPTH || n > COUNT_OF(at) || (!is_phi && !spv_is_pure(i)))
         return false;
-    for (uint32_t k = 0; k < n && !found; k += step)
-        found = depends(s, spv_operand(i, k), depth + 1);
+    for (uint32_t k = 0; k < n && !found; k += is_phi ? 2 : 1)
+        found = depends(s, i->words[at[k]], depth + 1);
     return found;
 }
 
@@ -111,7 +115,7 @@ static bool find_choice(Alike *s, bool *ok)
 
 /* ---- the copy -------------------------------------------------------------------------------- */
 
-/* The number again, before `at`. */
+/* Computes the number again before `at`, where it is not there. */
 static SpvId bring(Alike *s, SpvId id, SpvInst *at)
 {
     if (is_there(s, id))
@@ -171,36 +175,41 @@ static void branch(Alike *s, PassLoopCopy *l, PassLoopMarks *marks, SpvBlock *re
     loop_done(l);
 }
 
-static bool copy_rest(Alike *s)
+/* *copied: there was one that may be there twice. */
+static bool copy_rest(Alike *s, bool *copied)
 {
     SpvFunction *f = s->c->entry.function;
     SpvBlock *b = s->chosen->block;
+    PassLoopMarks marks = loop_marks(s->c, s->g);
+    PassLoopCopy l;
+    s->known[s->n_known++] = s->chosen->id;
+    if (!loop_open_behind(&l, s->c, s->g, &marks, b, MAX_BLOCKS) || !may_be_twice(s, &l))
+        return true;
+    *copied = true;
     SpvBlock *rest =
         edit_split(s->m, s->chosen->op == SpvOpPhi ? edit_after_phis(b) : s->chosen->next);
     edit_append(s->m, b, SpvOpBranch, &rest->id, 1);
     s->g = cfg_build(s->c->scratch, f, s->c->sink);
     if (!s->g)
         return false;
-    PassLoopMarks marks = loop_marks(s->c, s->g);
-    PassLoopCopy l;
-    s->known[s->n_known++] = s->chosen->id;
-    if (loop_open_behind(&l, s->c, s->g, &marks, rest, MAX_BLOCKS) && may_be_twice(s, &l))
-        branch(s, &l, &marks, rest);
-    Cfg *g = cfg_build(s->c->scratch, f, s->c->sink);
-    if (g)
-        edit_order_blocks(g);
-    return g != NULL;
+    marks = loop_marks(s->c, s->g);
+    loop_open_behind(&l, s->c, s->g, &marks, rest, UINT32_MAX);
+    branch(s, &l, &marks, rest);
+    s->g = cfg_build(s->c->scratch, f, s->c->sink);
+    if (s->g)
+        edit_order_blocks(s->g);
+    return s->g != NULL;
 }
 
 bool pass_alike(PassContext *c)
 {
     Alike s = { .c = c, .m = c->module };
-    bool ok;
+    bool ok, copied = false;
     if (!c->options->whole)
         return true;
     edit_prune(c->module, c->entry.function, c->scratch);
     while (find_choice(&s, &ok))
-        if (!copy_rest(&s))
+        if (!copy_rest(&s, &copied))
             return false;
-    return ok && (!s.n_known || pass_simplify(c));
+    return ok && (!copied || pass_simplify(c));
 }

@@ -5,8 +5,8 @@
  * can be read again and spirv-val accepts it, with two exceptions. Where a return left several
  * loops, a function that returns from within a loop was inlined, or a loop with both break and
  * continue left was unrolled, branches are no longer structured exits (SPIR-V 2.11.2) until
- * `structure` has run, which only modules for other drivers need. And the
- * OpSelect of a structure with matrices becomes one of matrices, which spirv-val does not know.
+ * `structure` has run, which only modules for other drivers need; nor are they behind `alike`. And
+ * the OpSelect of a structure with matrices becomes one of matrices, which spirv-val does not know.
  * Graphs stay reducible, and blocks come after what dominates them.
  */
 #ifndef HEDDLE_PASS_H
@@ -108,9 +108,9 @@ bool pass_unrotate(PassContext *c);
  * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
-/* With options->whole, where loops run one of two numbers of rounds that are the same for all
- * invocations each, what follows is there twice, once for subgroups that all run as many.
- * Simplifies. */
+/* With options->whole, where a loop's trip count is one of two numbers, both uniform, duplicates
+ * the code that follows, with one copy for subgroups whose invocations all chose the same number.
+ * Where that is in a selection, both leave it at once. Simplifies. */
 bool pass_alike(PassContext *c);
 
 /* With options->whole, precedes each loop whose invocations leave it by a counter of their own by a

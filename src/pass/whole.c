@@ -145,8 +145,8 @@ static void link_phis(Whole *s, SpvBlock *head, const SpvBlock *out)
     }
 }
 
-/* Makes the end of `head` go on while all invocations would, and else to `out`. Returns whether
- * an invocation would not. */
+/* Makes the end of `head` go on while all invocations would, and else to `out`. Returns the boolean
+ * whether an invocation would leave. */
 static SpvId decide_together(Whole *s, SpvBlock *head, const SpvBlock *out, const SpvBlock *exit)
 {
     SpvInst *term = head->insts.last, *merge = s->l.loop->merge_inst;

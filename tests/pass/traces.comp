@@ -16,9 +16,20 @@
 // RUN:   done || exit 1; \
 // RUN: done; done; done
 
+// A test's arithmetic is looked at once, however often it uses what it computed before (it would take
+// until tomorrow).
+// RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm -D SQUARES | %filecheck %s
+
 // CHECK: {{^}}trace{{.*}}:
-// CHECK-NOT: phi
-// CHECK: {{^}}singly{{.*}}:
+// CHECK-NOT: {{^}}singly
+// CHECK: load <32 x i32>
+// CHECK-NOT: {{^}}singly
+// CHECK: load <32 x i32>
+// CHECK-NOT: {{^}}singly
+// CHECK: load <32 x i32>
+// CHECK-NOT: {{^}}singly
+// CHECK: load <32 x i32>
+// CHECK: {{^}}singly
 // FAST-NOT: {{^}}trace
 #version 460
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -38,6 +49,12 @@ void main()
         if (k > 1)
             sum += x[subgroupBroadcastFirst(first) % 900 + lane];
         y[group * 512 + lane + k * 32] = sum;
+#ifdef SQUARES
+        uint h = k;
+        for (uint i = 0; i < 40; i++)
+            h *= h;
+        sum += x[h + lane] + x[lane + k * 3];
+#endif
         sum += y[group * 512 + lane + (k ^ 1) * 32] * x[a + b + lane];
     }
     z[gl_GlobalInvocationID.x] = sum;

@@ -11,20 +11,8 @@
 
 typedef LLVMValueRef Val;
 
-/* of vectors of 16, 32 and 64 bytes */
-typedef struct Dot {
-    const char *name[3];
-} Dot;
-
-static const Dot vpdpbusd = { { "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
-                                "llvm.x86.avx512.vpdpbusd.512" } };
-static const Dot vpmaddubsw = { { "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
-                                  "llvm.x86.avx512.pmaddubs.w.512" } };
-static const Dot vpmaddwd = { { "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
-                                "llvm.x86.avx512.pmaddw.d.512" } };
-
 /* Whether it is such an instruction, whose result is used once. */
-static bool is_one(Val v, const Dot *dot)
+static bool is_used_once(Val v, const IrForms *dot)
 {
     LLVMUseRef use = LLVMIsACallInst(v) ? LLVMGetFirstUse(v) : NULL;
     bool found = false;
@@ -43,10 +31,11 @@ static Val call_again(LLVMBuilderRef b, Val call, Val *args, unsigned n)
 static bool is_small(Val v)
 {
     const uint64_t high = 0xc0c0c0c0c0c0c0c0;
-    while (LLVMIsABitCastInst(v) || LLVMIsAShuffleVectorInst(v))
+    while (LLVMIsABitCastInst(v) ||
+           (LLVMIsAShuffleVectorInst(v) && LLVMIsUndef(LLVMGetOperand(v, 1))))
         v = LLVMGetOperand(v, 0);
-    if (!LLVMIsAInstruction(v) || LLVMGetInstructionOpcode(v) != LLVMAnd ||
-        !LLVMIsConstant(LLVMGetOperand(v, 1)))
+    if (!LLVMIsAInstruction(v) || LLVMGetInstructionOpcode(v) != LLVMAnd || !ir_is_vector(v) ||
+        LLVMGetIntTypeWidth(ir_element_of(v)) > 64 || !LLVMIsConstant(LLVMGetOperand(v, 1)))
         return false;
     for (unsigned k = 0; k < LLVMGetVectorSize(LLVMTypeOf(v)); k++) {
         Val x = LLVMGetAggregateElement(LLVMGetOperand(v, 1), k);
@@ -59,20 +48,20 @@ static bool is_small(Val v)
 /* One of a sum's operands added to the other by the instruction that makes it; NULL: it is none. */
 static Val add_to(LLVMBuilderRef b, Val dot, Val other)
 {
-    if (!is_one(dot, &vpdpbusd) || !LLVMIsNull(LLVMGetOperand(dot, 0)))
+    if (!is_used_once(dot, &ir_vpdpbusd) || !LLVMIsNull(LLVMGetOperand(dot, 0)))
         return NULL;
     return call_again(b, dot, (Val[]){ other, LLVMGetOperand(dot, 1), LLVMGetOperand(dot, 2) }, 3);
 }
 
 static Val add_before(LLVMBuilderRef b, Val x, Val y)
 {
-    if (!is_one(x, &vpmaddwd) || !is_one(y, &vpmaddwd))
+    if (!is_used_once(x, &ir_vpmaddwd) || !is_used_once(y, &ir_vpmaddwd))
         return NULL;
     Val pairs[2] = { LLVMGetOperand(x, 0), LLVMGetOperand(y, 0) }, ones = LLVMGetOperand(x, 1);
     if (ones != LLVMGetOperand(y, 1) || ones != ir_inum(pairs[0], 1))
         return NULL;
     for (uint32_t k = 0; k < 2; k++)
-        if (!is_one(pairs[k], &vpmaddubsw) || !is_small(LLVMGetOperand(pairs[k], 0)))
+        if (!is_used_once(pairs[k], &ir_vpmaddubsw) || !is_small(LLVMGetOperand(pairs[k], 0)))
             return NULL;
     Val sum = LLVMBuildAdd(b, pairs[0], pairs[1], "");
     return call_again(b, x, (Val[]){ sum, ones }, 2);
@@ -80,15 +69,18 @@ static Val add_before(LLVMBuilderRef b, Val x, Val y)
 
 static void join(LLVMBuilderRef b, Val sum)
 {
-    Val x = LLVMGetOperand(sum, 0), y = LLVMGetOperand(sum, 1);
+    Val of[2] = { LLVMGetOperand(sum, 0), LLVMGetOperand(sum, 1) };
     LLVMPositionBuilderBefore(b, sum);
-    Val joined = add_to(b, y, x);
-    joined = joined ? joined : add_to(b, x, y);
-    joined = joined ? joined : add_before(b, x, y);
+    Val joined = add_to(b, of[1], of[0]);
+    joined = joined ? joined : add_to(b, of[0], of[1]);
+    joined = joined ? joined : add_before(b, of[0], of[1]);
     if (!joined)
         return;
     LLVMReplaceAllUsesWith(sum, joined);
     LLVMInstructionEraseFromParent(sum);
+    for (uint32_t k = 0; k < 2; k++)
+        if (LLVMIsACallInst(of[k]) && !LLVMGetFirstUse(of[k]))
+            LLVMInstructionEraseFromParent(of[k]);
 }
 
 void cpu_join_dots(LLVMModuleRef module)

@@ -245,7 +245,8 @@ static bool keep_asm(Compile *c)
  * and find nothing in code that consists of vectors already. Loops are unrolled before, where it is
  * known which ones gain: LLVM would unroll the multiply-adds' k, which costs 8 to 19 %
  * (PERFORMANCE, rule 2). A run of instcombine is a fifth of the passes' time, and another one in
- * the middle changes next to nothing. */
+ * the middle changes next to nothing. Between the two lists trace.c copies blocks, which the second
+ * one joins at first. */
 static const char first_passes[] = "always-inline,function("
                                    "sroa<modify-cfg>,dce,early-cse,simplifycfg)";
 static const char optimising_passes[] =
@@ -278,13 +279,18 @@ static bool run(Compile *c, const char *passes)
     return !failed(c, "LLVM's passes: ", error) && !unwanted(c);
 }
 
+static bool optimise_fully(Compile *c)
+{
+    if (!run(c, first_passes))
+        return false;
+    if (!cpu_trace_expected(c->module))
+        return fail(c, "out of memory", "");
+    return run(c, optimising_passes);
+}
+
 static bool optimise(Compile *c)
 {
-    if (!run(c, c->fast ? fast_passes : first_passes))
-        return false;
-    if (!c->fast && !cpu_trace_expected(c->module))
-        return fail(c, "out of memory", "");
-    if (!c->fast && !run(c, optimising_passes))
+    if (!(c->fast ? run(c, fast_passes) : optimise_fully(c)))
         return false;
     cpu_join_dots(c->module);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);

@@ -3,14 +3,16 @@
  * In: a module in which accesses in loops have two ways, the first of which is expected (branches
  * marked CPU_EXPECTED). Out: the same module, in which several such accesses in a row are decided
  * by one branch: if all go as expected, the code from the first test to behind the last access is
- * one straight line, a trace. Else it is what it was.
+ * one straight line, a trace. Otherwise control takes the original code.
  *
  * What is loaded then needs no phi, and is used in the block that loads it: LLVM's code generator
- * orders instructions and assigns registers a block at a time, and had kept in memory what was
- * loaded one or two accesses before.
+ * orders instructions and assigns registers a block at a time, and used to spill what an access or
+ * two before had loaded.
  *
  * The tests of later accesses move before the first one, with the arithmetic they depend on. A
- * trace ends where one depends on what an earlier access loads, or on a load behind a store.
+ * trace ends where one depends on what an earlier access loads, or on a load behind a store. Both
+ * ways of each access come to where they join, so that all of the path but the first ways is run
+ * whatever the tests say.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -20,7 +22,7 @@ typedef LLVMBasicBlockRef Block;
 
 enum {
     FEWEST_TESTS = 2,
-    MOST_COPIED = 4096, /* instructions of a trace */
+    MOST_COPIED = 4096, /* instructions of a trace, and what is in its last blocks */
     MOST_ASIDE = 256,   /* blocks of an unexpected way */
     DEEPEST = 64,       /* arithmetic of a test */
 };
@@ -42,6 +44,7 @@ typedef struct Tracer {
     VEC(Val) tests;
     Map place;        /* of blocks */
     Map behind_store; /* what has effects */
+    Map early;        /* values: whether they can be there before the first test */
     bool stores;
     uint32_t n_insts; /* on the path */
     Map copies;       /* by value */
@@ -124,18 +127,19 @@ static bool on_path(const Tracer *t, Val v)
 }
 
 /* Whether a value is there before the first test, or can be. */
-static bool comes_before(const Tracer *t, Val v, uint32_t depth)
+static bool comes_before(Tracer *t, Val v, uint32_t depth)
 {
-    uint64_t x;
+    uint64_t can;
     if (!on_path(t, v))
         return true;
-    if (depth > DEEPEST || LLVMIsAPHINode(v) || effects(t, v) & WRITES ||
-        map_get(&t->behind_store, (uintptr_t)v, &x))
-        return false;
-    for (int k = 0; k < LLVMGetNumOperands(v); k++)
-        if (!comes_before(t, LLVMGetOperand(v, (unsigned)k), depth + 1))
-            return false;
-    return true;
+    if (map_get(&t->early, (uintptr_t)v, &can))
+        return can;
+    can = depth <= DEEPEST && !LLVMIsAPHINode(v) && !(effects(t, v) & WRITES) &&
+          !map_get(&t->behind_store, (uintptr_t)v, &(uint64_t){ 0 });
+    for (int k = 0; can && k < LLVMGetNumOperands(v); k++)
+        can = comes_before(t, LLVMGetOperand(v, (unsigned)k), depth + 1);
+    map_put(&t->arena, &t->early, (uintptr_t)v, can);
+    return can;
 }
 
 static void move(const Tracer *t, Val i)
@@ -182,15 +186,19 @@ static void put_aside(Tracer *t, Block b)
 }
 
 /* Finds the blocks of an unexpected way, which begins with `aside` and joins the path at `join`.
- * False: it does not, or others come to it. */
+ * False: it need not, or others come to it. */
 static bool leave_aside(Tracer *t, Block aside, Block test, Block join)
 {
     uint32_t begin = t->aside.len;
+    bool joins = false;
     put_aside(t, aside);
     for (uint32_t k = begin; k < t->aside.len; k++) {
         Val last = last_of(t->aside.data[k]);
+        if (!LLVMGetNumSuccessors(last))
+            return false;
         for (unsigned s = 0; s < LLVMGetNumSuccessors(last); s++) {
             Block b = LLVMGetSuccessor(last, s);
+            joins |= b == join;
             if (b == join || place_of(t, b) == ASIDE)
                 continue;
             if (b == t->first || place_of(t, b) == ON_PATH || t->aside.len - begin == MOST_ASIDE)
@@ -203,7 +211,7 @@ static bool leave_aside(Tracer *t, Block aside, Block test, Block join)
             return false;
         note_stores(t, t->aside.data[k]);
     }
-    return true;
+    return joins;
 }
 
 /* From a test along the expected way to where both ways join. False: there is no such place, or the
@@ -378,7 +386,7 @@ static void trace_from(Tracer *t, Block first)
         return;
     t->first = first;
     t->path.len = t->aside.len = t->tests.len = t->n_insts = 0;
-    t->place = t->behind_store = t->copies = (Map){ 0 };
+    t->place = t->behind_store = t->early = t->copies = (Map){ 0 };
     t->stores = false;
     find_path(t);
     if (t->tests.len >= FEWEST_TESTS)

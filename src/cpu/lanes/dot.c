@@ -50,21 +50,9 @@ static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
     return ir_shuffle(e->b, v, NULL, lane, n);
 }
 
-/* An instruction of three forms, for n lanes of 32 bits. */
-typedef struct DotInst {
-    const char *name[3]; /* of 4, 8 and 16 lanes */
-} DotInst;
-
-static const DotInst vpdpbusd = { { "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
-                                    "llvm.x86.avx512.vpdpbusd.512" } };
-static const DotInst vpmaddubsw = { { "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
-                                      "llvm.x86.avx512.pmaddubs.w.512" } };
-static const DotInst vpmaddwd = { { "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
-                                    "llvm.x86.avx512.pmaddw.d.512" } };
-
 /* The instruction on W lanes, a vector of the machine at a time; operands and result are numbers of
  * 32 bits. */
-static LV on_vectors(Emit *e, const DotInst *inst, const LV *operands, uint32_t n_operands)
+static LV on_vectors(Emit *e, const IrForms *inst, const LV *operands, uint32_t n_operands)
 {
     uint32_t most = lanes_of(e)->machine->vector_bits / 32, n = MIN(e->W, MIN(most, 16u));
     const char *name = inst->name[n == 16 ? 2 : n == 8];
@@ -85,7 +73,7 @@ static LV on_vectors(Emit *e, const DotInst *inst, const LV *operands, uint32_t 
 /* sum + x . y for W lanes, x unsigned and y signed. */
 static LV product(Emit *e, LV sum, LV x, LV y)
 {
-    return on_vectors(e, &vpdpbusd, (LV[]){ sum, x, y }, 3);
+    return on_vectors(e, &ir_vpdpbusd, (LV[]){ sum, x, y }, 3);
 }
 
 /* The even bytes of each lane, or the odd ones, widened to 16 bits. */
@@ -108,10 +96,10 @@ static LV product_of_pairs(Emit *e, const LV v[2], const bool is_signed[2], bool
 {
     LV ones = ir_int(LLVMTypeOf(v[0]), 0x00010001), sum[2];
     if (small)
-        return on_vectors(e, &vpmaddwd, (LV[]){ on_vectors(e, &vpmaddubsw, v, 2), ones }, 2);
+        return on_vectors(e, &ir_vpmaddwd, (LV[]){ on_vectors(e, &ir_vpmaddubsw, v, 2), ones }, 2);
     for (uint32_t odd = 0; odd < 2; odd++) {
         LV w[2] = { widened(e, v[0], is_signed[0], odd), widened(e, v[1], is_signed[1], odd) };
-        sum[odd] = on_vectors(e, &vpmaddwd, w, 2);
+        sum[odd] = on_vectors(e, &ir_vpmaddwd, w, 2);
     }
     return LLVMBuildAdd(e->b, sum[0], sum[1], "");
 }

@@ -34,7 +34,8 @@ LV lanes_and(Emit *e, LV mask, LV condition)
 
 static LV mask_bits(Emit *e, LV mask)
 {
-    return LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->cx, e->W), "");
+    LT bits = LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask)));
+    return LLVMBuildBitCast(e->b, mask, bits, "");
 }
 
 /* The numbers that a mask compares; NULL: it is no comparison, or of pointers. */
@@ -69,9 +70,7 @@ static LV combined(Emit *e, LV mask)
 
 LV lanes_any(Emit *e, LV mask)
 {
-    mask = combined(e, mask);
-    LV bits = LLVMBuildBitCast(
-        e->b, mask, LLVMIntTypeInContext(e->cx, LLVMGetVectorSize(LLVMTypeOf(mask))), "");
+    LV bits = mask_bits(e, combined(e, mask));
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
 }
 
