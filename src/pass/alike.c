@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * alike: trip counts that usually agree. In: a function after simplify, with loops
- * whose bound is one of two numbers, each the same for all invocations, as where some have a round
- * more than others: `n = size / step; if (n * step + mine < size) n++`. Out: what follows such a
- * choice is there twice. If a subgroup's invocations have all chosen alike, it is computed with the
- * one number, and the loops do not diverge; else it is what it was.
+ * alike: trip counts that usually agree. In: a function after simplify, with loops whose bound is
+ * one of two numbers, each the same for all invocations, as where some have a round more than
+ * others: `n = size / step; if (n * step + mine < size) n++`. Out: what follows such a choice is
+ * there twice. If a subgroup's invocations have all chosen alike, it is computed with the one
+ * number, and the loops do not diverge; otherwise the original code runs.
  *
  * Only OpGroupNonUniformAll is used, so that the code generator may still choose how many lanes a
  * subgroup has.
