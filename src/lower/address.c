@@ -14,7 +14,11 @@ static bool is_wrapped(const SpvType *t)
     return t->kind == SPV_STRUCT && t->count == 1 && t->size && t->members[0]->size == t->size;
 }
 
-static bool steps(const SpvInst *chain) { return chain->op == SpvOpPtrAccessChain; }
+/* OpInBoundsPtrAccessChain is for kernels alone, but its operands are the same. */
+static bool steps(const SpvInst *chain)
+{
+    return chain->op == SpvOpPtrAccessChain || chain->op == SpvOpInBoundsPtrAccessChain;
+}
 
 /* Whether what a pointer leads to has neighbours of its size behind it. */
 static bool is_into_array(const SpvType *t)
@@ -49,8 +53,7 @@ static SpvInst *find_chain(Lower *l, SpvId pointer)
     SpvInst *i = spv_def(l->m, pointer);
     while (i && i->op == SpvOpCopyObject)
         i = spv_def(l->m, spv_operand(i, 0));
-    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain || steps(i));
-    return chain && find_index(l, i) ? i : NULL;
+    return spv_is_chain(i) && find_index(l, i) ? i : NULL;
 }
 
 /* The same, of an access, to whose pointer, an address, a chain of no steps may be made first. */

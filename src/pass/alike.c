@@ -100,7 +100,7 @@ static bool find_choice(Alike *s, bool *ok)
     SpvFunction *f = s->c->entry.function;
     s->g = cfg_build(s->c->scratch, f, s->c->sink);
     *ok = s->g != NULL;
-    if (!*ok || s->n_known == MAX_CHOICES)
+    if (!*ok || s->n_known == MAX_CHOICES || !s->g->n_loops)
         return false;
     s->u = uniformity_build_for(s->c->scratch, s->m, s->g, s->c->options->subgroup_size);
     for (uint32_t k = 0; k < s->g->n_loops; k++) {
@@ -131,7 +131,8 @@ static SpvId ask(Alike *s, SpvInst *at, SpvId *number)
     for (uint32_t k = 0; k < 2; k++) {
         s->of[k] = bring(s, s->of[k], at);
         uint32_t both[2] = { s->chosen->id, s->of[k] };
-        all[k] = edit_all(s->m, at, spv_put(s->m, at, SpvOpIEqual, boolean, both, 2)->id);
+        all[k] =
+            edit_all(s->m, at->block, at, spv_put(s->m, at, SpvOpIEqual, boolean, both, 2)->id);
     }
     uint32_t which[3] = { all[0], s->of[0], s->of[1] };
     *number = spv_put(s->m, at, SpvOpSelect, type, which, 3)->id;
@@ -195,10 +196,7 @@ static bool copy_rest(Alike *s, bool *copied)
     marks = loop_marks(s->c, s->g);
     loop_open_behind(&l, s->c, s->g, &marks, rest, UINT32_MAX);
     branch(s, &l, &marks, rest);
-    s->g = cfg_build(s->c->scratch, f, s->c->sink);
-    if (s->g)
-        edit_order_blocks(s->g);
-    return s->g != NULL;
+    return true;
 }
 
 bool pass_alike(PassContext *c)
@@ -211,5 +209,7 @@ bool pass_alike(PassContext *c)
     while (find_choice(&s, &ok))
         if (!copy_rest(&s, &copied))
             return false;
+    if (ok && copied)
+        edit_order_blocks(s.g);
     return ok && (!copied || pass_simplify(c));
 }

@@ -135,14 +135,19 @@ SpvBlock *edit_split(SpvModule *m, SpvInst *at)
     return rest;
 }
 
-SpvId edit_all(SpvModule *m, SpvInst *at, SpvId condition)
+SpvId edit_all(SpvModule *m, SpvBlock *b, SpvInst *at, SpvId condition)
 {
     edit_capability(m, SpvCapabilityGroupNonUniformVote);
     m->version = MAX(m->version, 0x00010300);
-    SpvId scope = spv_int_constant(m, spv_int_type(m, 32, false), SpvScopeSubgroup);
-    return spv_put(m, at, SpvOpGroupNonUniformAll, spv_bool_type(m),
-                   (uint32_t[]){ scope, condition }, 2)
-        ->id;
+    uint32_t operands[2] = { spv_int_constant(m, spv_int_type(m, 32, false), SpvScopeSubgroup),
+                             condition };
+    SpvInst *i = spv_make(m, SpvOpGroupNonUniformAll, spv_bool_type(m), spv_new_id(m), operands, 2);
+    m->defs[i->id] = i;
+    if (at)
+        spv_insert_before(at, i);
+    else
+        spv_append(b, i);
+    return i->id;
 }
 
 uint32_t edit_count(const SpvFunction *f)

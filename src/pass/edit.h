@@ -47,10 +47,11 @@ SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type);
 /* OpCapability, or NULL */
 SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability);
 void edit_capability(SpvModule *m, uint32_t capability); /* declares it, once */
-/* The boolean whether one is true for all invocations of the subgroup, made before `at`. Unlike
- * other operations of subgroups it does not reveal their size, so that the code generator may still
- * choose it (cpu/lanes/width.c). */
-SpvId edit_all(SpvModule *m, SpvInst *at, SpvId condition);
+/* The boolean whether one is true for all invocations of the subgroup, made before `at`, an
+ * instruction of the block, or (NULL) at the block's end. Unlike other operations of subgroups it
+ * does not reveal their size, so that the code generator may still choose it
+ * (cpu/lanes/width.c). */
+SpvId edit_all(SpvModule *m, SpvBlock *b, SpvInst *at, SpvId condition);
 uint32_t edit_count(const SpvFunction *f); /* instructions */
 bool edit_has_matrix(const SpvType *t);    /* is one, or holds one */
 /* Whether OpBitcast makes a value of one type, as it lies in memory, one of the other. */

@@ -303,18 +303,6 @@ static void append_merge(Miner *s)
                 hint ? 4 : 3);
 }
 
-/* Whether all invocations that are in the loop say so. */
-static SpvId vote(Miner *s, SpvId holds)
-{
-    SpvId scope = spv_int_constant(s->m, spv_int_type(s->m, 32, false), SpvScopeSubgroup);
-    edit_capability(s->m, SpvCapabilityGroupNonUniformVote);
-    s->m->version = MAX(s->m->version, 0x00010300);
-    return put_copy(s, s->head,
-                    spv_make(s->m, SpvOpGroupNonUniformAll, spv_bool_type(s->m), spv_new_id(s->m),
-                             (uint32_t[]){ scope, holds }, 2))
-        ->id;
-}
-
 static void mine(Miner *s, bool on_true)
 {
     SpvBlock *header = s->l.header;
@@ -342,7 +330,7 @@ static void mine(Miner *s, bool on_true)
                          ->id;
     }
     if (s->divergent)
-        all = vote(s, all);
+        all = edit_all(s->m, s->head, NULL, all); /* that are in the loop */
     if (s->l.loop->merge_inst)
         append_merge(s);
     edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id },

@@ -154,7 +154,7 @@ static SpvId decide_together(Whole *s, SpvBlock *head, const SpvBlock *out, cons
     bool leaves_when = spv_operand(term, 1) == exit->id;
     SpvId inside = spv_operand(term, leaves_when ? 2 : 1);
     SpvId other = spv_put(s->m, term, SpvOpLogicalNot, spv_bool_type(s->m), &condition, 1)->id;
-    SpvId all = edit_all(s->m, term, leaves_when ? other : condition);
+    SpvId all = edit_all(s->m, term->block, term, leaves_when ? other : condition);
     if (merge) {
         SpvId to = loop_mapped(&s->l, spv_operand(merge, 1));
         spv_insert_before(term, spv_make(s->m, SpvOpLoopMerge, 0, 0,
@@ -175,7 +175,7 @@ static void pass_over(Whole *s, SpvBlock *out, SpvBlock *exit, SpvId leaves)
     edit_append(s->m, left, SpvOpBranch, &exit->id, 1);
     edit_retarget(header->insts.last, exit->id, left->id);
     edit_rename_pred(s->m, exit, header->id, left->id);
-    SpvId none = edit_all(s->m, term, leaves);
+    SpvId none = edit_all(s->m, term->block, term, leaves);
     if (merge) {
         merge->words[merge->first_operand] = left->id;
         spv_insert_before(term, spv_make(s->m, SpvOpSelectionMerge, 0, 0,

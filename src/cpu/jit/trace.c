@@ -34,7 +34,6 @@ typedef struct Tracer {
     LLVMModuleRef module;
     LLVMContextRef context;
     LLVMBuilderRef b;
-    Val function;
     unsigned expected, weights, memory; /* kinds of metadata and attributes */
     Map tried;                          /* blocks whose branch is a trace's already */
     /* of the current trace: */
@@ -42,9 +41,8 @@ typedef struct Tracer {
     VEC(Block) path;  /* behind it, as expected */
     VEC(Block) aside; /* the unexpected ways */
     VEC(Val) tests;
-    Map place;        /* of blocks */
-    Map behind_store; /* what has effects */
-    Map early;        /* values: whether they can be there before the first test */
+    Map place; /* of blocks */
+    Map early; /* values: whether they can be there before the first test */
     bool stores;
     uint32_t n_insts; /* on the path */
     Map copies;       /* by value */
@@ -134,8 +132,7 @@ static bool comes_before(Tracer *t, Val v, uint32_t depth)
         return true;
     if (map_get(&t->early, (uintptr_t)v, &can))
         return can;
-    can = depth <= DEEPEST && !LLVMIsAPHINode(v) && !(effects(t, v) & WRITES) &&
-          !map_get(&t->behind_store, (uintptr_t)v, &(uint64_t){ 0 });
+    can = depth <= DEEPEST && !LLVMIsAPHINode(v) && !(effects(t, v) & WRITES);
     for (int k = 0; can && k < LLVMGetNumOperands(v); k++)
         can = comes_before(t, LLVMGetOperand(v, (unsigned)k), depth + 1);
     map_put(&t->arena, &t->early, (uintptr_t)v, can);
@@ -160,12 +157,13 @@ static void bring(const Tracer *t, Val v)
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
+/* What has effects, behind a store, stays there. */
 static void note_stores(Tracer *t, Block b)
 {
     for (Val i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
         unsigned does = effects(t, i);
         if (t->stores && does)
-            map_put(&t->arena, &t->behind_store, (uintptr_t)i, true);
+            map_put(&t->arena, &t->early, (uintptr_t)i, false);
         t->stores = t->stores || does & WRITES;
     }
 }
@@ -294,12 +292,6 @@ static void copy_block(Tracer *t, Block b, Block from)
     }
 }
 
-static Block new_block(const Tracer *t, Block before, const char *name)
-{
-    return before ? LLVMInsertBasicBlockInContext(t->context, before, name)
-                  : LLVMAppendBasicBlockInContext(t->context, t->function, name);
-}
-
 /* Tests everything at the end of the first block, whose branch goes to a block of its own. */
 static Block branch_once(Tracer *t, Block trace)
 {
@@ -309,7 +301,7 @@ static Block branch_once(Tracer *t, Block trace)
         bring(t, t->tests.data[k]);
         all = LLVMBuildAnd(t->b, all, t->tests.data[k], "");
     }
-    Block singly = new_block(t, t->path.data[0], "singly");
+    Block singly = LLVMInsertBasicBlockInContext(t->context, t->path.data[0], "singly");
     LLVMInstructionRemoveFromParent(branch);
     LLVMPositionBuilderAtEnd(t->b, t->first);
     Val once = LLVMBuildCondBr(t->b, all, trace, singly);
@@ -323,7 +315,7 @@ static Block branch_once(Tracer *t, Block trace)
  * path at its end. */
 static Block split_end(Tracer *t, Block end)
 {
-    Block before = new_block(t, end, "tail");
+    Block before = LLVMInsertBasicBlockInContext(t->context, end, "tail");
     for (LLVMUseRef u; (u = LLVMGetFirstUse(LLVMBasicBlockAsValue(end)));) {
         Val branch = LLVMGetUser(u);
         for (unsigned k = 0; k < LLVMGetNumSuccessors(branch); k++)
@@ -359,7 +351,8 @@ static void join_value(Tracer *t, Val v, Block end, Block tail, Block trace)
 
 static void make_trace(Tracer *t)
 {
-    Block end = vec_last(&t->path), trace = new_block(t, t->path.data[0], "trace");
+    Block end = vec_last(&t->path);
+    Block trace = LLVMInsertBasicBlockInContext(t->context, t->path.data[0], "trace");
     Block singly = branch_once(t, trace), from = t->first, tail;
     LLVMPositionBuilderAtEnd(t->b, trace);
     for (uint32_t k = 0; k < t->path.len; from = t->path.data[k++]) {
@@ -386,7 +379,7 @@ static void trace_from(Tracer *t, Block first)
         return;
     t->first = first;
     t->path.len = t->aside.len = t->tests.len = t->n_insts = 0;
-    t->place = t->behind_store = t->early = t->copies = (Map){ 0 };
+    t->place = t->early = t->copies = (Map){ 0 };
     t->stores = false;
     find_path(t);
     if (t->tests.len >= FEWEST_TESTS)
@@ -396,11 +389,9 @@ static void trace_from(Tracer *t, Block first)
 static void trace_all(void *user)
 {
     Tracer *t = user;
-    for (Val f = LLVMGetFirstFunction(t->module); f; f = LLVMGetNextFunction(f)) {
-        t->function = f;
+    for (Val f = LLVMGetFirstFunction(t->module); f; f = LLVMGetNextFunction(f))
         for (Block b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             trace_from(t, b);
-    }
 }
 
 bool cpu_trace_expected(LLVMModuleRef module)
