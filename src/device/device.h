@@ -370,6 +370,9 @@ DeviceKernel *device_find_stored(const char *folder, DeviceBase *d, const Device
                                  const DeviceKey *key);
 /* Into the folder, which is made. False: there is nothing to keep of it, at least not yet. */
 bool device_store(const char *folder, const DeviceKernel *k, const DeviceKey *key);
+/* The same where there may be something by now, after each dispatch of any thread and when the
+ * kernel goes: programs may end without freeing it. *folder is NULL from when it is kept. */
+void device_keep(const char *_Atomic *folder, const DeviceKernel *k, const DeviceKey *key);
 
 /* ---- memory.c: for devices whose memory is the host's ---------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -75,4 +76,11 @@ bool device_store(const char *folder, const DeviceKernel *k, const DeviceKey *ke
         file_write(path, data, size, NULL, 0, NULL);
     free(data);
     return true;
+}
+
+void device_keep(const char *_Atomic *folder, const DeviceKernel *k, const DeviceKey *key)
+{
+    const char *into = atomic_load_explicit(folder, memory_order_relaxed);
+    if (into && device_store(into, k, key))
+        atomic_store_explicit(folder, NULL, memory_order_relaxed);
 }

@@ -321,8 +321,11 @@ HeddleResult run_prepare(RuntimeRun *r, HeddleKernel *kernel, const HeddleDispat
 static HeddleResult execute(void *user)
 {
     RuntimeRun *r = user;
-    DeviceBase *device = r->kernel->device->base;
-    return device->ops->dispatch(device, &r->x, &r->scratch, &r->sink);
+    HeddleKernel *k = r->kernel;
+    HeddleResult result =
+        k->device->base->ops->dispatch(k->device->base, &r->x, &r->scratch, &r->sink);
+    device_keep(&k->folder, k->code, &k->key);
+    return result;
 }
 
 HeddleResult run_execute(RuntimeRun *r, HeddleLog *log)

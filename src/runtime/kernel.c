@@ -260,8 +260,10 @@ static HeddleResult find_or_compile(Build *b)
         return HEDDLE_OK;
     HeddleResult r = d->ops->compile(d, how, &k->arena, &k->code, b->sink);
     /* one that there was something to say about is compiled, and spoken of, each time */
-    if (!r && how->kept && b->sink->warnings == warnings && !device_store(folder, k->code, &k->key))
-        k->folder = arena_strdup(&k->arena, folder); /* a large one, once it has run for a while */
+    if (!r && how->kept && b->sink->warnings == warnings) {
+        k->folder = arena_strdup(&k->arena, folder);
+        device_keep(&k->folder, k->code, &k->key); /* a large one once it has run for a while */
+    }
     return r;
 }
 
@@ -407,10 +409,10 @@ void heddle_kernel_free(HeddleKernel *kernel)
 {
     if (!kernel)
         return;
-    if (kernel->folder)
-        device_store(kernel->folder, kernel->code, &kernel->key);
-    if (kernel->code)
+    if (kernel->code) {
+        device_keep(&kernel->folder, kernel->code, &kernel->key);
         kernel->device->base->ops->release(kernel->code);
+    }
     arena_free(&kernel->arena);
     free(kernel);
 }

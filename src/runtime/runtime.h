@@ -52,7 +52,7 @@ struct HeddleKernel {
     DeviceKernel *code;
     bool opencl;
     double seconds;
-    const char *folder; /* of HEDDLE_CACHE, that `code` is to be kept in when it goes; or NULL */
+    const char *_Atomic folder; /* of HEDDLE_CACHE, that `code` is still to be kept in; or NULL */
     DeviceKey key;
 };
 

@@ -41,8 +41,7 @@ void kernel_release(HvKernel *k)
     atomic_store(&k->left, clock_ns());
     if (atomic_fetch_sub(&k->references, 1) != 1)
         return;
-    if (k->folder)
-        device_store(k->folder, k->code, &k->key);
+    device_keep(&k->folder, k->code, &k->key);
     if (k->heddle)
         heddle_kernel_free(k->heddle);
     else

@@ -202,6 +202,7 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
     uint64_t start = counted ? clock_ns() : 0;
     log_guarded(NULL, &x->scratch, dispatch_bound, &r);
     arena_free(&x->scratch);
+    device_keep(&p->kernel->folder, d->kernel, &p->kernel->key);
     if (counted)
         count(p->kernel, d, clock_ns() - start);
     if (r.error[0])

@@ -265,9 +265,10 @@ static VkResult find_kernel(Build *b, HvCache *cache, bool *hit, HvKernel **out)
         if (r)
             return r;
         /* a large kernel has code worth keeping only after it has run */
-        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT &&
-            !device_store(folder, (*out)->code, &b->key))
+        if (folder && b->options.emit == HEDDLE_EMIT_OBJECT) {
             (*out)->folder = folder;
+            device_keep(&(*out)->folder, (*out)->code, &b->key);
+        }
         memcpy((*out)->name, b->name, sizeof b->name);
     }
     for (int i = 0; i < 2; i++) {

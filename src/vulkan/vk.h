@@ -351,11 +351,11 @@ HANDLE(HvPipelineLayout, VkPipelineLayout)
 typedef struct HvKernel {
     atomic_uint references;
     DeviceKey key;
-    HeddleKernel *heddle;      /* NULL when it comes from where kernels are kept */
-    DeviceKernel *code;        /* heddle's, or its own */
-    char name[64];             /* of its module, for people */
-    const char *folder;        /* that it is to be kept in when it goes; or NULL */
-    atomic_uint_fast64_t left; /* clock_ns when somebody last let go of it */
+    HeddleKernel *heddle;       /* NULL when it comes from where kernels are kept */
+    DeviceKernel *code;         /* heddle's, or its own */
+    char name[64];              /* of its module, for people */
+    const char *_Atomic folder; /* that it is to be kept in once there is something; or NULL */
+    atomic_uint_fast64_t left;  /* clock_ns when somebody last let go of it */
     atomic_uint_fast64_t runs, ns, stats[DEVICE_N_STATS]; /* with HEDDLE_STATS */
 } HvKernel;
 /* Takes one of the two. NULL, with that freed, when out of memory. */

@@ -15,8 +15,8 @@
 
 #include <llvm/Config/llvm-config.h>
 
-/* the most lanes of a subgroup, and the most scalars of a wide access: 4 a lane */
-enum { MAX_LANES = 128, WIDEST = 4 * MAX_LANES };
+/* the most lanes of a subgroup, and the most scalars of a wide access */
+enum { MAX_LANES = 128, WIDEST = ACCESS_WIDEST * MAX_LANES };
 
 /* Machines gather elements of at least 32 bits; LLVM would load narrower ones one by one. Each lies
  * within an aligned word, which may be read wherever one of its bytes may. */
@@ -48,80 +48,13 @@ static LV gather_halves(Emit *e, LT type, LV address, LV mask)
                             type, "");
 }
 
-static LV in_array(Emit *e, LT element, LV array, LV index)
-{
-    return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
-}
-
-/* LLVM writes out in full what the machine cannot gather or scatter, and takes as long over AVX2's
- * gathers of many lanes, whose masks each need a register: up to a minute for a hundred gathers of
- * 128 lanes. A loop over the lanes is used instead, with their addresses and values in memory. */
-static bool needs_loop(Emit *e, uint32_t bits, bool store)
-{
-    if (lanes_of(e)->machine->sets & CPU_AVX512)
-        return e->W >= 32 && store && bits < 32;
-    bool short_ = store || lanes_of(e)->seldom || lanes_of(e)->machine->vector_bits < 256;
-    return e->W >= (short_ ? 32 : 64);
-}
-
-/* A base and indices as they are, which are half as wide, if that is what the addresses consist
- * of. */
-static bool has_indices(LV address)
-{
-    return LLVMIsAGetElementPtrInst(address) && LLVMGetNumOperands(address) == 2 &&
-           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(address, 0))) == LLVMPointerTypeKind;
-}
-
-static LanesLoop over_addresses(Emit *e, LV address, LV values, LV mask, LV *at)
-{
-    Lanes *lanes = lanes_of(e);
-    bool indices = has_indices(address);
-    LV where = indices ? LLVMGetOperand(address, 1) : address;
-    if (!lanes->addresses) {
-        lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
-        lanes->values = emit_alloca(e, LLVMVectorType(e->i64, e->W), "lane_values");
-    }
-    LLVMBuildStore(e->b, where, lanes->addresses);
-    LLVMBuildStore(e->b, values, lanes->values);
-    bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
-    LanesLoop l = lane_loop_begin(e, all ? NULL : mask);
-    LT element = LLVMGetElementType(LLVMTypeOf(where));
-    *at = LLVMBuildLoad2(e->b, element, in_array(e, element, lanes->addresses, l.index), "");
-    if (indices) {
-        LV base = LLVMGetOperand(address, 0);
-        *at = LLVMBuildGEP2(e->b, LLVMGetGEPSourceElementType(address), base, at, 1, "");
-    }
-    return l;
-}
-
-static LV gather_by_lanes(Emit *e, LT type, LV address, unsigned align, LV mask)
-{
-    LT element = LLVMGetElementType(type);
-    LV from;
-    LanesLoop l = over_addresses(e, address, LLVMConstNull(type), mask, &from);
-    LV x = ir_load(e->b, element, from, align);
-    LLVMBuildStore(e->b, x, in_array(e, element, lanes_of(e)->values, l.index));
-    lane_loop_end(e, &l);
-    return LLVMBuildLoad2(e->b, type, lanes_of(e)->values, "");
-}
-
-static void scatter_by_lanes(Emit *e, LV v, LV address, unsigned align, LV mask)
-{
-    LT element = LLVMGetElementType(LLVMTypeOf(v));
-    LV to;
-    LanesLoop l = over_addresses(e, address, v, mask, &to);
-    LV x = LLVMBuildLoad2(e->b, element, in_array(e, element, lanes_of(e)->values, l.index), "");
-    ir_store(e->b, x, to, align);
-    lane_loop_end(e, &l);
-}
-
 LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LV args[3] = { address, mask, LLVMConstNull(type) };
     bool lanes = emit_is_lanes(address);
     uint32_t bits = lanes_scalar_bits(LLVMGetElementType(type));
-    if (lanes && needs_loop(e, bits, false))
-        return gather_by_lanes(e, type, address, align, mask);
+    if (lanes && by_lanes_needed(e, bits, mask, false))
+        return by_lanes_gather(e, type, address, align, mask);
     if (lanes && bits == 16 && align < 2)
         return gather_halves(e, type, address, mask);
     if (lanes && (bits == 8 || bits == 16))
@@ -136,8 +69,8 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
     LV args[3] = { v, address, mask };
     bool lanes = emit_is_lanes(address);
     uint32_t bits = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v)));
-    if (lanes && needs_loop(e, bits, true)) {
-        scatter_by_lanes(e, v, address, align, mask);
+    if (lanes && by_lanes_needed(e, bits, mask, true)) {
+        by_lanes_scatter(e, v, address, align, mask);
         return;
     }
     if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits)) {
@@ -229,7 +162,9 @@ static void remark_gather(Emit *e, const EmitPointer *p, uint32_t size, bool sto
 {
     if (e->remarks && !lanes_of(e)->seldom)
         emit_remark(e, REMARK_GATHER, store ? "scatter" : "gather", e->W, apart_because(e, p),
-                    needs_loop(e, size * 8, store) ? ", carried out one after the other" : "");
+                    by_lanes_needed(e, size * 8, e->mask, store)
+                        ? ", carried out one after the other"
+                        : "");
 }
 
 LV access_zeros(Emit *e)
@@ -355,7 +290,7 @@ static uint32_t wide_stride(Emit *e, const EmitPointer *p, const LanesPart *part
             part[k].byte != part[0].byte + (int64_t)k * size)
             return 0;
     int64_t stride = address_lane_stride(p) / size;
-    if (address_lane_stride(p) % size || stride < n || stride < 2 || stride > 4 ||
+    if (address_lane_stride(p) % size || stride < n || stride < 2 || stride > ACCESS_WIDEST ||
         stride * e->W > WIDEST)
         return 0;
     return (uint32_t)stride;
@@ -418,22 +353,58 @@ static WideLoad load_whole(Emit *e, const Wide *w, uint32_t group)
     return l;
 }
 
+/* Whether all that a group loads is wanted, so that permutations can serve several leaves. */
+static bool splits_rows(Emit *e, const Wide *w)
+{
+    uint32_t bits = 8 * emit_scalar_bytes(e, w->part[0].type);
+    return w->n == w->stride && !e->mask && chunks_suit_rows(e, bits, w->group, w->stride);
+}
+
+/* The leaves of a group's lanes, from loads of their own: of one that is longer than the machine's
+ * vectors, LLVM would pick each leaf by itself. */
+static void load_rows(Emit *e, const Wide *w, uint32_t group, LV *leaves)
+{
+    LV blocks[WIDEST];
+    LT scalar = memory_type(e, w->part[0].type);
+    uint32_t size = emit_scalar_bytes(e, w->part[0].type), in_block = CHUNKS_BLOCK / size;
+    LT type = LLVMVectorType(LLVMIntTypeInContext(e->cx, 8 * size), in_block);
+    for (uint32_t k = 0; k < w->group * w->stride / in_block; k++) {
+        int64_t byte = w->part[0].byte + (int64_t)k * CHUNKS_BLOCK;
+        blocks[k] = plain_load(e, w->p, type, address_group(e, w->p, byte, group), w->align);
+    }
+    chunks_split_rows(e, blocks, w->group, w->stride, leaves);
+    for (uint32_t k = 0; k < w->n; k++)
+        leaves[k] = LLVMBuildBitCast(e->b, leaves[k], LLVMVectorType(scalar, w->group), "");
+}
+
+/* The leaves of a group's lanes, one by one from what all of them load. */
+static void load_picked(Emit *e, const Wide *w, uint32_t group, LV *leaves)
+{
+    int lane[MAX_LANES];
+    bool holes = !e->mask && w->n < w->stride;
+    WideLoad all = holes ? load_halves(e, w, group) : load_whole(e, w, group);
+    for (uint32_t k = 0; k < w->n; k++) {
+        for (uint32_t l = 0; l < w->group; l++) {
+            uint32_t at = l * w->stride + k;
+            lane[l] = (int)(at < all.size ? at : at + all.overlap);
+        }
+        leaves[k] = ir_shuffle(e->b, all.v[0], all.v[1], lane, w->group);
+    }
+}
+
 static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
     uint32_t n_groups = e->W / w->group;
+    bool splits = splits_rows(e, w);
     count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
-    LV *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
-    int lane[MAX_LANES];
+    LV of_group[ACCESS_WIDEST], *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     for (uint32_t g = 0; g < n_groups; g++) {
-        bool holes = !e->mask && w->n < w->stride;
-        WideLoad all = holes ? load_halves(e, w, g) : load_whole(e, w, g);
-        for (uint32_t k = 0; k < w->n; k++) {
-            for (uint32_t l = 0; l < w->group; l++) {
-                uint32_t at = l * w->stride + k;
-                lane[l] = (int)(at < all.size ? at : at + all.overlap);
-            }
-            piece[k * n_groups + g] = ir_shuffle(e->b, all.v[0], all.v[1], lane, w->group);
-        }
+        if (splits)
+            load_rows(e, w, g, of_group);
+        else
+            load_picked(e, w, g, of_group);
+        for (uint32_t k = 0; k < w->n; k++)
+            piece[k * n_groups + g] = of_group[k];
     }
     for (uint32_t k = 0; k < w->n; k++)
         leaves[k] = access_concatenate(e, piece + k * n_groups, n_groups);
@@ -612,8 +583,47 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
     return part;
 }
 
+/* Where lanes are seldom accessed so, a loop over the active ones is the shortest code. */
+static bool suits_loop(Emit *e, const EmitPointer *p, const LanesPart *part)
+{
+    return lanes_of(e)->seldom && p->lane_index && p->at.rule != LAYOUT_LANES &&
+           !address_checked(e, p) &&
+           by_lanes_needed(e, 8 * emit_scalar_bytes(e, part->type), e->mask, false);
+}
+
+/* Parts of each lane, at most ACCESS_WIDEST, one lane after the other. */
+static void load_by_lanes(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
+                          LV *leaves)
+{
+    LV from, at[ACCESS_WIDEST], mask = lanes_mask(e);
+    LT type[ACCESS_WIDEST];
+    LV address = address_of_part(e, p, part->byte, emit_scalar_bytes(e, part->type));
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t size = emit_scalar_bytes(e, part[k].type);
+        access_count(e, p, HEDDLE_ACCESS_GATHER, e->mask, e->mask ? size : (uint64_t)size * e->W);
+        type[k] = emit_lanes_type(e, memory_type(e, part[k].type));
+        at[k] = by_lanes_element(e, e->i64, by_lanes_values(e), ir_int(e->i32, k * e->W));
+        LLVMBuildStore(e->b, LLVMConstNull(type[k]), at[k]);
+    }
+    LanesLoop l = by_lanes_begin(e, address, mask, &from);
+    for (uint32_t k = 0; k < n; k++) {
+        LT element = LLVMGetElementType(type[k]);
+        LV there = ir_at(e->b, from, ir_int(e->i64, (uint64_t)(part[k].byte - part->byte)));
+        LV x = plain_load(e, p, element, there, alignment(e, p, part[k].type));
+        LLVMBuildStore(e->b, x, by_lanes_element(e, element, at[k], l.index));
+    }
+    lane_loop_end(e, &l);
+    for (uint32_t k = 0; k < n; k++)
+        leaves[k] = LLVMBuildLoad2(e->b, type[k], at[k], "");
+}
+
 static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
+    if (n && suits_loop(e, p, part)) {
+        for (uint32_t k = 0; k < n; k += ACCESS_WIDEST)
+            load_by_lanes(e, p, part + k, MIN(n - k, ACCESS_WIDEST), leaves + k);
+        return;
+    }
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
     if (stride) {
         Wide w = wide_of(e, p, part, n, stride);
@@ -688,6 +698,17 @@ static bool is_together(Emit *e, const EmitPointer *p, const LanesPart *part, ui
     for (uint32_t k = 0; k < n && !together; k++)
         together = windows_wanted(e, &sure, &part[k]);
     return together;
+}
+
+uint32_t access_row_stride(Emit *e, const EmitPointer *p)
+{
+    uint32_t n, group = MIN(p->affine.group, e->W);
+    const LanesPart *part = access_parts(e, p, &n);
+    EmitPointer sure = *p;
+    sure.limit = NULL;
+    sure.affine.expected = NULL;
+    uint32_t stride = wide_stride(e, &sure, part, n), bits = 8 * emit_scalar_bytes(e, part->type);
+    return stride % n == 0 && chunks_suit_rows(e, bits, group, stride) ? stride / n : 0;
 }
 
 /* Whether each of the parts would take a gather. */

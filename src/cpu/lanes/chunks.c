@@ -10,7 +10,10 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-enum { BLOCK = 16, MOST = 64 /* bytes of a vector, so of a chunk, and of access_zeros */ };
+enum {
+    BLOCK = CHUNKS_BLOCK,
+    MOST = 64 /* bytes of a vector, so of a chunk, and of access_zeros */
+};
 
 /* Powers of two. Vector number a * in_block + i has the chunks of the lanes in_block * j + i, where
  * j is a * n + 0, 1, ... n - 1, with n chunks in a vector. */
@@ -112,6 +115,58 @@ static void transpose(Emit *e, const Chunks *c, LV *v)
         }
     }
 }
+
+/* ---- lanes side by side ---------------------------------------------------------------------- */
+
+/* Elements of a machine's vector; 0: all lanes' elements are fewer, or the machine has something
+ * better: AVX-512 permutes pairs of vectors, AArch64 takes rows apart as it loads them. */
+static uint32_t vector_of_rows(Emit *e, uint32_t bits, uint32_t lanes, uint32_t stride)
+{
+    const CpuTarget *machine = lanes_of(e)->machine;
+    uint32_t in_block = 8 * BLOCK / bits, size = MIN(machine->vector_bits / bits, lanes);
+    bool better = !(machine->sets & CPU_SSE2) || machine->sets & CPU_AVX512;
+    return better || !is_pow2(stride) || size < in_block ? 0 : size;
+}
+
+bool chunks_suit_rows(Emit *e, uint32_t bits, uint32_t lanes, uint32_t stride)
+{
+    return vector_of_rows(e, bits, lanes, stride) > 0;
+}
+
+/* The scalars of `size` lanes. Vector k of `stride` begins with the blocks k, k + stride, ...: each
+ * step moves all scalars' numbers (vector, place) to the left by one bit, until the vector is what
+ * was the scalar's number in its lane. */
+static void split_rows(Emit *e, const LV *blocks, uint32_t size, uint32_t stride, LV *v)
+{
+    LV from[MOST];
+    uint32_t in_block = LLVMGetVectorSize(LLVMTypeOf(blocks[0])), n = size / in_block;
+    for (uint32_t k = 0; k < stride; k++) {
+        for (uint32_t j = 0; j < n; j++)
+            from[j] = blocks[j * stride + k];
+        v[k] = access_concatenate(e, from, n);
+    }
+    for (uint32_t step = 1; step < in_block; step *= 2) {
+        memcpy(from, v, stride * sizeof *v);
+        for (uint32_t k = 0; k < stride; k++)
+            v[k] = chunks_interleave(e, from[k / 2], from[k / 2 + stride / 2], in_block, k % 2);
+    }
+}
+
+void chunks_split_rows(Emit *e, const LV *blocks, uint32_t lanes, uint32_t stride, LV *leaves)
+{
+    uint32_t bits = lanes_scalar_bits(ir_element_of(blocks[0])), in_block = 8 * BLOCK / bits;
+    uint32_t size = vector_of_rows(e, bits, lanes, stride), n = lanes / size;
+    LV v[MOST], *pieces = NEW_ARRAY(e->arena, LV, (size_t)n * stride);
+    for (uint32_t g = 0; g < n; g++) {
+        split_rows(e, blocks + g * size / in_block * stride, size, stride, v);
+        for (uint32_t k = 0; k < stride; k++)
+            pieces[k * n + g] = v[k];
+    }
+    for (uint32_t k = 0; k < stride; k++)
+        leaves[k] = access_concatenate(e, pieces + (size_t)k * n, n);
+}
+
+/* ---- lanes anywhere -------------------------------------------------------------------------- */
 
 bool chunks_suit(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {

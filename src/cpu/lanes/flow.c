@@ -74,15 +74,13 @@ LV lanes_any(Emit *e, LV mask)
     return LLVMBuildICmp(e->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "");
 }
 
-/* i32: the number of the lowest bit that is set. If none of the W bits is set, W or poison. */
+/* i32: the number of the lowest bit that is set. If none is, how many bits there are, or poison. */
 static LV lowest_bit(Emit *e, LV bits, bool some_is_set)
 {
     LT type = LLVMTypeOf(bits);
     LV args[2] = { bits, ir_int(e->i1, some_is_set) };
     LV lane = ir_intrinsic(e->b, "llvm.cttz", &type, 1, args, 2);
-    return e->W < 32   ? LLVMBuildZExt(e->b, lane, e->i32, "")
-           : e->W > 32 ? LLVMBuildTrunc(e->b, lane, e->i32, "")
-                       : lane;
+    return arith_resize(e->b, lane, e->i32, false);
 }
 
 LV lanes_first(Emit *e)

@@ -79,6 +79,22 @@ void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64
 LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align);
 void masked_store_run(Emit *e, const LV args[3], unsigned align);
 
+enum { ACCESS_WIDEST = 4 }; /* scalars a lane that one vector access spans */
+
+/* ---- by_lanes.c: one lane after the other ---------------------------------------------------- */
+
+/* Whether a gather or scatter of such elements should be one. `mask`: NULL if all are active. */
+bool by_lanes_needed(Emit *e, uint32_t bits, LV mask, bool store);
+/* Elements of a vector of addresses; lanes that are not in the mask load 0. */
+LV by_lanes_gather(Emit *e, LT type, LV address, unsigned align, LV mask);
+void by_lanes_scatter(Emit *e, LV v, LV address, unsigned align, LV mask);
+/* The loop itself; *at is the lane's address. lane_loop_end ends it. */
+LanesLoop by_lanes_begin(Emit *e, LV address, LV mask, LV *at);
+/* Memory for what is loaded or stored: ACCESS_WIDEST numbers of 64 bits for each lane; an element
+ * of such an array. */
+LV by_lanes_values(Emit *e);
+LV by_lanes_element(Emit *e, LT element, LV array, LV index);
+
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
 /* n vectors of equal length one behind the other; n is a power of two, and v is overwritten. */
 /* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
@@ -89,6 +105,9 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
 /* Whether the lanes' scalars lie apart, so that each takes a gather of its own, unchecked. */
 bool access_is_apart(Emit *e, const EmitPointer *p);
+/* If the lanes' numbers or vectors most likely lie in a row, with a few of the next ones between
+ * them, and are best loaded with these: how many there are from lane to lane. Else 0. */
+uint32_t access_row_stride(Emit *e, const EmitPointer *p);
 LV access_load_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t);
 void access_store_leaf(Emit *e, const EmitPointer *p, int64_t byte, const SpvType *t, LV v);
 LV address_of_part(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
@@ -211,6 +230,11 @@ bool series_ends(const SpvInst *i);
 /* Loads the first of n scalars of each lane so; how many, 0 if it cannot. */
 bool chunks_suit(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n);
 uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves);
+/* Blocks of CHUNKS_BLOCK bytes have `stride` scalars of a lane, then those of the next: the k-th of
+ * all lanes, for each k. Where it suits, that takes fewer permutations than picking them. */
+enum { CHUNKS_BLOCK = 16 };
+bool chunks_suit_rows(Emit *e, uint32_t bits, uint32_t lanes, uint32_t stride);
+void chunks_split_rows(Emit *e, const LV *blocks, uint32_t lanes, uint32_t stride, LV *leaves);
 /* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
 LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);
 

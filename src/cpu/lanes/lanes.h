@@ -30,7 +30,7 @@ typedef struct Lanes {
     struct LanesKept *kept;           /* kept.c's, by id */
     struct LanesVariables *variables; /* variables.c's */
     struct LanesTogether *together;   /* together.c's: of the current block */
-    LV addresses, values;             /* access.c's: memory for loops over the lanes */
+    LV addresses, values;             /* by_lanes.c's memory */
     struct LanesImage *image; /* image.c's: memory that its calls share; NULL: not needed yet */
     LV *returned;             /* called.c's: allocas for the leaves that it returns */
     uint32_t n_returned;

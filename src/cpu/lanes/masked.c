@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs of elements that the machine cannot load or store under a mask: LLVM accesses these one by
- * one. Most often all of them are active, as in tiles that are not at an edge, which takes one
- * access, or none, as beside a tensor; and what lies in one page may be loaded as a whole.
+ * Runs of elements that the machine cannot load or store under a mask, but one by one. Most often
+ * all of them are active, as in tiles that are not at an edge, which takes one access, or none, as
+ * beside a tensor; and what lies in one page may be loaded as a whole. What is left is a loop over
+ * the active ones: LLVM would write out a branch for each element, of which there may be 512.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -70,6 +71,42 @@ static void go_on(Emit *e, const AllOrSome *w, LLVMBasicBlockRef at)
     LLVMPositionBuilderAtEnd(e->b, at);
 }
 
+enum { FEWEST_LOOPED = 16 };
+
+static bool is_long_run(Emit *e, LT type)
+{
+    uint32_t n = LLVMGetVectorSize(type);
+    return n >= FEWEST_LOOPED && n <= ACCESS_WIDEST * e->W;
+}
+
+static LV load_some(Emit *e, LT type, const LV args[3], unsigned align)
+{
+    if (!is_long_run(e, type))
+        return ir_masked(e->b, "llvm.masked.load", args, 0, align);
+    LT element = LLVMGetElementType(type);
+    LLVMBuildStore(e->b, args[2], by_lanes_values(e));
+    LanesLoop l = lane_loop_begin(e, args[1]);
+    LV x = ir_load(e->b, element, by_lanes_element(e, element, args[0], l.index), align);
+    LLVMBuildStore(e->b, x, by_lanes_element(e, element, by_lanes_values(e), l.index));
+    lane_loop_end(e, &l);
+    return LLVMBuildLoad2(e->b, type, by_lanes_values(e), "");
+}
+
+static void store_some(Emit *e, const LV args[3], unsigned align)
+{
+    if (!is_long_run(e, LLVMTypeOf(args[0]))) {
+        ir_masked(e->b, "llvm.masked.store", args, 1, align);
+        return;
+    }
+    LT element = LLVMGetElementType(LLVMTypeOf(args[0]));
+    LLVMBuildStore(e->b, args[0], by_lanes_values(e));
+    LanesLoop l = lane_loop_begin(e, args[2]);
+    LV from = by_lanes_element(e, element, by_lanes_values(e), l.index);
+    LV x = LLVMBuildLoad2(e->b, element, from, "");
+    ir_store(e->b, x, by_lanes_element(e, element, args[1], l.index), align);
+    lane_loop_end(e, &l);
+}
+
 LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
 {
     uint64_t bytes = LLVMGetVectorSize(type) * lanes_scalar_bits(LLVMGetElementType(type)) / 8;
@@ -77,10 +114,11 @@ LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
     LV v[3] = { ir_load(e->b, type, args[0], align), args[2] };
     v[0] = LLVMBuildSelect(e->b, args[1], v[0], args[2], "");
     go_on(e, &w, w.some);
-    v[2] = ir_masked(e->b, "llvm.masked.load", args, 0, align);
+    v[2] = load_some(e, type, args, align);
+    LLVMBasicBlockRef from[3] = { w.all, w.none, LLVMGetInsertBlock(e->b) };
     go_on(e, &w, w.done);
     LV phi = LLVMBuildPhi(e->b, type, "");
-    LLVMAddIncoming(phi, v, &w.all, 3);
+    LLVMAddIncoming(phi, v, from, 3);
     return phi;
 }
 
@@ -89,6 +127,6 @@ void masked_store_run(Emit *e, const LV args[3], unsigned align)
     AllOrSome w = all_or_some(e, args[2], NULL);
     ir_store(e->b, args[0], args[1], align);
     go_on(e, &w, w.some);
-    ir_masked(e->b, "llvm.masked.store", args, 1, align);
+    store_some(e, args, align);
     go_on(e, &w, w.done);
 }

@@ -3,11 +3,13 @@
  * Elements that follow one another in each lane, loaded one by one by instructions of a block, as a
  * loop over a row of the lane's own makes when it is unrolled: one load of all of them, which
  * chunks.c transposes. Where lanes' addresses differ by constants, two words of a lane that lie
- * near each other are loaded together too, as table.c finds both in the same chunks. In: the first
- * of the instructions. Out: its scalars; the others' are kept until their instructions come.
+ * near each other are loaded together too, as table.c finds both in the same chunks. Where lanes
+ * lie in a row, all that is between two of them is: numbers or vectors. In: the first of the
+ * instructions. Out: its scalars; the others' are kept until their instructions come.
  *
- * Only for lanes that lie apart, which would take a gather for each element, and without robust
- * access. Nothing between the instructions changes memory, and all of them run with the same lanes.
+ * Else only for lanes that lie apart, which would take a gather for each element, and without
+ * robust access. Nothing between the instructions changes memory, and all of them run with the same
+ * lanes.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -23,7 +25,8 @@ enum {
 
 typedef struct Loaded {
     const SpvInst *load;
-    LV value;
+    LV *leaves;
+    uint32_t n;
 } Loaded;
 
 /* What loads of the current block will load that are still to come. */
@@ -129,11 +132,18 @@ static Row choose_two(const Around *r, uint32_t size)
     return row;
 }
 
+/* The scalars of a number or vector. */
+static uint32_t n_scalars(const SpvType *t) { return t->kind == SPV_VECTOR ? t->count : 1; }
+static const SpvType *scalar_of(const SpvType *t) { return t->kind == SPV_VECTOR ? t->element : t; }
+
 static LanesPart *parts_of(Emit *e, const EmitPointer *p, const Row *row, LanesPart *part)
 {
-    int64_t size = emit_scalar_bytes(e, p->at.type);
-    for (uint32_t k = 0; k < row->n; k++)
-        part[k] = (LanesPart){ ((int64_t)row->at[k] - MOST) * size, p->at.type };
+    const SpvType *t = scalar_of(p->at.type);
+    uint32_t n = n_scalars(p->at.type);
+    int64_t size = emit_scalar_bytes(e, t);
+    for (uint32_t k = 0; k < row->n * n; k++)
+        part[k] =
+            (LanesPart){ (((int64_t)row->at[k / n] - MOST) * n + (int64_t)(k % n)) * size, t };
     return part;
 }
 
@@ -156,28 +166,38 @@ static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const
 static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *row)
 {
     LanesPart part[MOST];
-    LV leaves[MOST];
+    uint32_t each = n_scalars(p->at.type), n = row->n * each;
+    LV *leaves = NEW_ARRAY(e->arena, LV, n);
     bool halves = p->at.type->kind == SPV_INT && p->at.type->bits == 16 && row->n % 2 == 0;
     const SpvType *word = halves ? pair_word_type(e) : NULL;
     parts_of(e, p, row, part);
     if (word)
-        load_words(e, p, word, part, row->n, leaves);
+        load_words(e, p, word, part, n, leaves);
     else
-        access_load_parts(e, p, part, row->n, leaves);
+        access_load_parts(e, p, part, n, leaves);
     for (uint32_t k = 0; k < row->n; k++)
-        vec_push(e->arena, &lanes_of(e)->series->loaded, (Loaded){ r->at[row->at[k]], leaves[k] });
+        vec_push(e->arena, &lanes_of(e)->series->loaded,
+                 (Loaded){ r->at[row->at[k]], leaves + k * each, each });
 }
 
-static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaf)
+static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaves)
 {
     for (uint32_t k = 0; k < s->loaded.len; k++)
         if (s->loaded.data[k].load == i) {
-            *leaf = s->loaded.data[k].value;
+            memcpy(leaves, s->loaded.data[k].leaves, s->loaded.data[k].n * sizeof *leaves);
             s->loaded.data[k] = vec_last(&s->loaded);
             s->loaded.len--;
             return true;
         }
     return false;
+}
+
+/* All that lies from lane to lane. */
+static Row in_rows(const Around *r, uint32_t stride)
+{
+    Row row = choose(r, stride);
+    row.n = row.n == stride && stride > 1 ? row.n : 0;
+    return row;
 }
 
 /* What is loaded together; n = 0: no others are. Where lanes' addresses differ by constants table.c
@@ -201,23 +221,38 @@ static Row plan(Emit *e, const EmitPointer *p, const Around *r)
     return row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n) ? row : none;
 }
 
+static bool is_number(const SpvType *t)
+{
+    return (t->kind == SPV_INT || t->kind == SPV_FLOAT) && t->bits >= 8;
+}
+
+/* What is loaded with a load; n = 0: nothing. */
+static Row find_row(Emit *e, const SpvInst *i, const EmitPointer *p, Around *r)
+{
+    const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
+    const SpvType *t = p->at.type, *scalar = scalar_of(t);
+    uint32_t size = n_scalars(t) * emit_scalar_bytes(e, scalar), stride = 0;
+    if (p->volatile_ || p->builtin || !spv_is_chain(chain) || !is_alike(i, i) ||
+        !is_dense(e->module, chain, size))
+        return (Row){ .n = 0 };
+    stride = access_row_stride(e, p);
+    if (!stride && (t != scalar || !access_is_apart(e, p)))
+        return (Row){ .n = 0 };
+    look_around(e, i, r);
+    return stride ? in_rows(r, stride) : plan(e, p, r);
+}
+
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
 {
     Lanes *lanes = lanes_of(e);
-    const SpvType *t = p->at.type;
-    const SpvInst *chain = spv_def(e->module, spv_operand(i, 0));
     Around r = { .at = { NULL } };
     Row row = { .n = 0 };
     if (!lanes->series)
         lanes->series = NEW(e->arena, struct LanesSeries);
     if (take(lanes->series, i, leaves))
         return true;
-    if ((t->kind == SPV_INT || t->kind == SPV_FLOAT) && t->bits >= 8 && spv_is_chain(chain) &&
-        is_alike(i, i) && access_is_apart(e, p) &&
-        is_dense(e->module, chain, emit_scalar_bytes(e, t))) {
-        look_around(e, i, &r);
-        row = plan(e, p, &r);
-    }
+    if (is_number(scalar_of(p->at.type)))
+        row = find_row(e, i, p, &r);
     if (row.n <= PAIR && pair_load(e, i, p, leaves))
         return true;
     if (!row.n)

@@ -62,6 +62,9 @@ typedef struct CpuTiles {
 CpuTiles cpu_tiles_begin(void);
 void cpu_tiles_end(const CpuTiles *before);
 const char *cpu_set_name(uint32_t bit); /* "avx512-vnni" */
+/* Whether LLVM gathers by instructions for such a CPU. Where it takes them to be slow, it writes
+ * out loads, under a mask with a branch for each. */
+bool cpu_gathers(const CpuTarget *t);
 
 /* ---- tuning.c: what was measured of machines ----------------------------------------- */
 

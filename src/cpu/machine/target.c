@@ -387,3 +387,12 @@ void cpu_target_free(CpuTarget *t)
     free(t->features);
     memset(t, 0, sizeof *t);
 }
+
+bool cpu_gathers(const CpuTarget *t)
+{
+    static const char *const slow[] = { "x86-64", "haswell", "broadwell", "znver" };
+    bool gathers = (t->sets & (CPU_AVX2 | CPU_AVX512)) != 0;
+    for (size_t i = 0; i < COUNT_OF(slow) && !(t->sets & CPU_AVX512); i++)
+        gathers &= strncmp(t->cpu, slow[i], strlen(slow[i])) != 0;
+    return gathers;
+}
