@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // REQUIRES: x86-64-v3
-// Without AVX-512 a kernel with many gathers and scatters calls functions for them, one a type.
+// Without AVX-512 a kernel with many gathers and scatters calls functions for them, one a type, where
+// LLVM has instructions for gathers; else each is a loop.
 // RUN: for t in fast full; do \
-// RUN:   %heddle compile %s --isa x86-64-v3 --tier $t --emit llvm | %filecheck %s --implicit-check-not='@gather.1' || exit 1; \
+// RUN:   %heddle compile %s --isa alderlake --tier $t --emit llvm | %filecheck %s --implicit-check-not='@gather.1' || exit 1; \
 // RUN:   for isa in %levels; do \
 // RUN:     %heddle run %s --isa $isa --tier $t --bind 0=rand:u32[256]@1 --bind 1=zeros:u32[64] --bind 2=zeros:u16[256] \
 // RUN:       --out 1=%t.$isa.$t.1 --out 2=%t.$isa.$t.2 || exit 1; \
@@ -13,7 +14,7 @@
 // CHECK: call <32 x i32> @gather(
 // CHECK: define internal <32 x i32> @gather(
 // Few are left where they are.
-// RUN: %heddle compile %s -D ALL=S8 --isa x86-64-v3 --emit llvm | %filecheck %s --check-prefix=FEW --implicit-check-not=@gather
+// RUN: %heddle compile %s -D ALL=S8 --isa alderlake --emit llvm | %filecheck %s --check-prefix=FEW --implicit-check-not=@gather
 // FEW: @llvm.masked.gather
 #version 460
 #extension GL_EXT_shader_16bit_storage : require

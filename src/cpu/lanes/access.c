@@ -583,12 +583,14 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
     return part;
 }
 
-/* Where lanes are seldom accessed so, a loop over the active ones is the shortest code. */
-static bool suits_loop(Emit *e, const EmitPointer *p, const LanesPart *part)
+/* Where lanes are seldom accessed so, a loop over the active ones is the shortest code, but for what
+ * the machine loads under a mask. */
+static bool suits_loop(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
+    uint32_t bits = 8 * emit_scalar_bytes(e, part->type);
     return lanes_of(e)->seldom && p->lane_index && p->at.rule != LAYOUT_LANES &&
-           !address_checked(e, p) &&
-           by_lanes_needed(e, 8 * emit_scalar_bytes(e, part->type), e->mask, false);
+           !address_checked(e, p) && by_lanes_needed(e, bits, e->mask, false) &&
+           !(lanes_has_masks(e, bits) && wide_stride(e, p, part, n));
 }
 
 /* Parts of each lane, at most ACCESS_WIDEST, one lane after the other. */
@@ -619,7 +621,7 @@ static void load_by_lanes(Emit *e, const EmitPointer *p, const LanesPart *part, 
 
 static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
-    if (n && suits_loop(e, p, part)) {
+    if (n && suits_loop(e, p, part, n)) {
         for (uint32_t k = 0; k < n; k += ACCESS_WIDEST)
             load_by_lanes(e, p, part + k, MIN(n - k, ACCESS_WIDEST), leaves + k);
         return;
