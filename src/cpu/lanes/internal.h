@@ -220,7 +220,9 @@ bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
 const SpvType *pair_word_type(Emit *e);
 LV pair_half(Emit *e, const SpvType *t, LV word, uint32_t k);
 
-/* series.c: EmitTarget.load_together */
+/* EmitTarget.load_together is both of these. lookup.c */
+bool lookup_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
+/* series.c */
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
 /* Whether loads before and behind the instruction may load different things. */
 bool series_ends(const SpvInst *i);

@@ -52,6 +52,11 @@ static bool begin(Emit *e)
     return builtin_begin(e);
 }
 
+static bool load_together(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
+{
+    return lookup_load(e, i, p, leaves) || series_load(e, i, p, leaves);
+}
+
 const EmitTarget lanes_target = {
     .name = "the CPU",
     .lanes = true,
@@ -77,7 +82,7 @@ const EmitTarget lanes_target = {
     .load_opaque = image_load,
     .copy_sized = copy_sized,
     .inside = together_inside,
-    .load_together = series_load,
+    .load_together = load_together,
     .memory_of = variables_memory_of,
     .print = lanes_print,
     .dot4 = lanes_dot4,
