@@ -583,8 +583,8 @@ LanesPart *access_parts(Emit *e, const EmitPointer *p, uint32_t *n)
     return part;
 }
 
-/* Where lanes are seldom accessed so, a loop over the active ones is the shortest code, but for what
- * the machine loads under a mask. */
+/* Where lanes are seldom accessed so, a loop over the active ones is the shortest code, except for
+ * what the machine loads under a mask. */
 static bool suits_loop(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
 {
     uint32_t bits = 8 * emit_scalar_bytes(e, part->type);
