@@ -42,7 +42,13 @@ typedef struct Table {
     SpvId index;
 } Table;
 
-/* Whether a load is such a one: of a variable of the workgroup's or of constants. */
+static bool may_be_shared(uint32_t storage)
+{
+    return storage == SpvStorageClassWorkgroup || storage == SpvStorageClassUniformConstant ||
+           storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate;
+}
+
+/* Whether a load is such a one: of a variable that is the same for all lanes, and is all there. */
 static bool find_table(Emit *e, const SpvInst *load, const EmitPointer *p, Table *t)
 {
     const SpvInst *chain = spv_def(e->module, spv_operand(load, 0));
@@ -51,7 +57,7 @@ static bool find_table(Emit *e, const SpvInst *load, const EmitPointer *p, Table
     const SpvType *type = p->at.type;
     if ((type->kind != SPV_INT && type->kind != SPV_FLOAT) || !p->lane_index || p->volatile_ ||
         !variable || variable->op != SpvOpVariable || spv_n_operands(chain) != 2 ||
-        (p->storage != SpvStorageClassWorkgroup && p->storage != SpvStorageClassUniformConstant))
+        !may_be_shared(p->storage) || p->at.rule == LAYOUT_LANES)
         return false;
     *t = (Table){ .at = *emit_pointer(e, variable->id),
                   .size = emit_scalar_bytes(e, type),
