@@ -202,9 +202,9 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
     uint64_t start = counted ? clock_ns() : 0;
     log_guarded(NULL, &x->scratch, dispatch_bound, &r);
     arena_free(&x->scratch);
-    device_keep(&p->kernel->folder, d->kernel, &p->kernel->key);
     if (counted)
         count(p->kernel, d, clock_ns() - start);
+    device_keep(&p->kernel->folder, d->kernel, &p->kernel->key);
     if (r.error[0])
         device_lose(x->device, &p->base, r.error, &d->fault);
 }

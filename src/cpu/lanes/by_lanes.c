@@ -59,12 +59,22 @@ LanesLoop by_lanes_begin(Emit *e, LV address, LV mask, LV *at)
     return l;
 }
 
+/* Addresses are a vector, or those of a run of elements. */
+static LanesLoop over_elements(Emit *e, LT element, LV address, LV mask, LV *at)
+{
+    if (emit_is_lanes(address))
+        return by_lanes_begin(e, address, mask, at);
+    LanesLoop l = lane_loop_begin(e, mask);
+    *at = by_lanes_element(e, element, address, l.index);
+    return l;
+}
+
 LV by_lanes_gather(Emit *e, LT type, LV address, unsigned align, LV mask)
 {
     LT element = LLVMGetElementType(type);
     LV from;
     LLVMBuildStore(e->b, LLVMConstNull(type), by_lanes_values(e));
-    LanesLoop l = by_lanes_begin(e, address, mask, &from);
+    LanesLoop l = over_elements(e, element, address, mask, &from);
     LV x = ir_load(e->b, element, from, align);
     LLVMBuildStore(e->b, x, by_lanes_element(e, element, by_lanes_values(e), l.index));
     lane_loop_end(e, &l);
@@ -76,7 +86,7 @@ void by_lanes_scatter(Emit *e, LV v, LV address, unsigned align, LV mask)
     LT element = LLVMGetElementType(LLVMTypeOf(v));
     LV to;
     LLVMBuildStore(e->b, v, by_lanes_values(e));
-    LanesLoop l = by_lanes_begin(e, address, mask, &to);
+    LanesLoop l = over_elements(e, element, address, mask, &to);
     LV x = LLVMBuildLoad2(e->b, element, by_lanes_element(e, element, by_lanes_values(e), l.index),
                           "");
     ir_store(e->b, x, to, align);

@@ -85,7 +85,8 @@ enum { ACCESS_WIDEST = 4 }; /* scalars a lane that one vector access spans */
 
 /* Whether a gather or scatter of such elements should be one. `mask`: NULL if all are active. */
 bool by_lanes_needed(Emit *e, uint32_t bits, LV mask, bool store);
-/* Elements of a vector of addresses; lanes that are not in the mask load 0. */
+/* Elements of a vector of addresses, or of a run from one address on; those that are not in the
+ * mask load 0. */
 LV by_lanes_gather(Emit *e, LT type, LV address, unsigned align, LV mask);
 void by_lanes_scatter(Emit *e, LV v, LV address, unsigned align, LV mask);
 /* The loop itself; *at is the lane's address. lane_loop_end ends it. */

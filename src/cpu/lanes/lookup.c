@@ -162,8 +162,8 @@ static LV look_up(Emit *e, const Table *t, const Permutation *how, LV numbers)
 bool lookup_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
 {
     Table t;
-    const Permutation *how = permutation(e);
-    if (!how || !find_table(e, i, p, &t))
+    const Permutation *how = find_table(e, i, p, &t) ? permutation(e) : NULL;
+    if (!how)
         return false;
     uint32_t bytes = t.n * t.size;
     LV numbers =

@@ -81,30 +81,17 @@ static bool is_long_run(Emit *e, LT type)
 
 static LV load_some(Emit *e, LT type, const LV args[3], unsigned align)
 {
-    if (!is_long_run(e, type))
-        return ir_masked(e->b, "llvm.masked.load", args, 0, align);
-    LT element = LLVMGetElementType(type);
-    LLVMBuildStore(e->b, args[2], by_lanes_values(e));
-    LanesLoop l = lane_loop_begin(e, args[1]);
-    LV x = ir_load(e->b, element, by_lanes_element(e, element, args[0], l.index), align);
-    LLVMBuildStore(e->b, x, by_lanes_element(e, element, by_lanes_values(e), l.index));
-    lane_loop_end(e, &l);
-    return LLVMBuildLoad2(e->b, type, by_lanes_values(e), "");
+    if (is_long_run(e, type))
+        return by_lanes_gather(e, type, args[0], align, args[1]);
+    return ir_masked(e->b, "llvm.masked.load", args, 0, align);
 }
 
 static void store_some(Emit *e, const LV args[3], unsigned align)
 {
-    if (!is_long_run(e, LLVMTypeOf(args[0]))) {
+    if (is_long_run(e, LLVMTypeOf(args[0])))
+        by_lanes_scatter(e, args[0], args[1], align, args[2]);
+    else
         ir_masked(e->b, "llvm.masked.store", args, 1, align);
-        return;
-    }
-    LT element = LLVMGetElementType(LLVMTypeOf(args[0]));
-    LLVMBuildStore(e->b, args[0], by_lanes_values(e));
-    LanesLoop l = lane_loop_begin(e, args[2]);
-    LV from = by_lanes_element(e, element, by_lanes_values(e), l.index);
-    LV x = LLVMBuildLoad2(e->b, element, from, "");
-    ir_store(e->b, x, by_lanes_element(e, element, args[1], l.index), align);
-    lane_loop_end(e, &l);
 }
 
 LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
