@@ -254,6 +254,8 @@ static bool generate(Compilation *c)
         c->kernel->text_size = jit.text_size;
     }
     c->kernel->stack_bytes = jit.stack_bytes;
+    c->kernel->returns_at_barriers = jit.returns_at_barriers;
+    c->kernel->kept_bytes = jit.kept_bytes;
     c->kernel->fast = jit.fast;
     c->kernel->seconds_llvm = clock_seconds() - start;
     return true;

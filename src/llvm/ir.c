@@ -210,3 +210,51 @@ Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, u
                                 LLVMInlineAsmDialectATT, false);
     return LLVMBuildCall2(b, type, call, args, n, "");
 }
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Makes all branches to `from` lead to `to`. (Replacing all uses would rename the phis' edges
+ * too.) */
+static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
+{
+    LLVMUseRef use;
+    while ((use = LLVMGetFirstUse(LLVMBasicBlockAsValue(from))) != NULL) {
+        Val branch = LLVMGetUser(use);
+        for (unsigned i = 0; i < LLVMGetNumSuccessors(branch); i++)
+            if (LLVMGetSuccessor(branch, i) == from)
+                LLVMSetSuccessor(branch, i, to);
+    }
+}
+
+/* The old block keeps the end, so that the phis of its successors stay right. */
+LLVMBasicBlockRef ir_cut_before(LLVMBuilderRef b, LLVMBasicBlockRef block, Val cut)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(LLVMBasicBlockAsValue(block)));
+    LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(context, block, "");
+    redirect(block, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    for (Val i = LLVMGetFirstInstruction(block); i != cut;) {
+        Val next = LLVMGetNextInstruction(i);
+        LLVMInstructionRemoveFromParent(i);
+        LLVMInsertIntoBuilder(b, i);
+        i = next;
+    }
+    return head;
+}
+
+void ir_build_behind(LLVMBuilderRef b, Val i)
+{
+    do
+        i = LLVMGetNextInstruction(i);
+    while (LLVMIsAPHINode(i));
+    LLVMPositionBuilderBefore(b, i);
+}
+
+void ir_build_at_top(LLVMBuilderRef b, LLVMBasicBlockRef block)
+{
+    Val first = LLVMGetFirstInstruction(block);
+    if (LLVMIsAPHINode(first))
+        ir_build_behind(b, first);
+    else
+        LLVMPositionBuilderBefore(b, first);
+}

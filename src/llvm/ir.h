@@ -81,6 +81,15 @@ enum { IR_MAX_ASM = 256 }; /* arguments */
 LLVMValueRef ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, LLVMValueRef *args,
                     unsigned n);
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Moves what stands before `cut`, which is not a phi, to a new block in front of its block, to
+ * which all branches lead then. Returns it, with the builder at its end. */
+LLVMBasicBlockRef ir_cut_before(LLVMBuilderRef b, LLVMBasicBlockRef block, LLVMValueRef cut);
+/* Before what follows an instruction; of a phi, before what is none. */
+void ir_build_behind(LLVMBuilderRef b, LLVMValueRef i);
+void ir_build_at_top(LLVMBuilderRef b, LLVMBasicBlockRef block); /* behind phis */
+
 /* ---- LLVM 19 -------------------------------------------------------------------------------- */
 
 #if LLVM_VERSION_MAJOR < 20

@@ -266,6 +266,9 @@ static const char fast_passes[] = "always-inline,function("
  * for zeros behind that are none, on every machine. The first tier ends with it for this, too. */
 static const char plain_passes[] = "function(instsimplify)";
 
+/* After barriers.c. */
+static const char variable_passes[] = "function(mem2reg)";
+
 static bool unwanted(const Compile *c)
 {
     return c->options->unwanted && atomic_load(c->options->unwanted);
@@ -288,11 +291,23 @@ static bool optimise_fully(Compile *c)
     return run(c, optimising_passes);
 }
 
+static bool return_at_barriers(Compile *c)
+{
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    bool done = cpu_return_at_barriers(c->module, layout, c->target, c->out);
+    LLVMDisposeTargetData(layout);
+    if (!done)
+        return fail(c, "out of memory", "");
+    return !c->out->returns_at_barriers || run(c, variable_passes);
+}
+
 static bool optimise(Compile *c)
 {
     if (!(c->fast ? run(c, fast_passes) : optimise_fully(c)))
         return false;
     cpu_join_dots(c->module);
+    if (!c->fast && !return_at_barriers(c))
+        return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
     LLVMDisposeTargetData(layout);
@@ -303,6 +318,7 @@ static bool run_passes(Compile *c)
 {
     if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
         return false;
+    cpu_call_barriers(c->module);
     cpu_outline_accesses(c->module, c->target->vector_bits);
     if (!cpu_carry_masks(c->module, c->target))
         return fail(c, "out of memory", "");

@@ -35,6 +35,8 @@ typedef struct CpuJit {
     CpuLines *lines;      /* of options->debug; or NULL */
     uint32_t stack_bytes; /* for the kernel function and what it calls, with room for libm */
     bool fast;            /* compiled as the first tier is */
+    bool returns_at_barriers;
+    uint64_t kept_bytes; /* of CpuEnv.kept */
     double seconds;
 } CpuJit;
 
@@ -54,6 +56,14 @@ bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 /* ---- dots.c: for jit.c, once the passes are through ------------------------------------------ */
 
 void cpu_join_dots(LLVMModuleRef module);
+
+/* ---- barriers.c: for jit.c, once the passes are through -------------------------------------- */
+
+/* Where all barriers are the kernel's own and little lives across them; sets out's fields for this.
+ * Leaves variables. False: out of memory. */
+bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout,
+                            const CpuTarget *target, CpuJit *out);
+void cpu_call_barriers(LLVMModuleRef module); /* what barriers there are still */
 
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 

@@ -38,14 +38,6 @@ static bool is_used_elsewhere(LLVMValueRef v)
     return u != NULL;
 }
 
-static void build_behind(const Masks *m, LLVMValueRef i)
-{
-    do
-        i = LLVMGetNextInstruction(i);
-    while (LLVMIsAPHINode(i));
-    LLVMPositionBuilderBefore(m->b, i);
-}
-
 static LLVMTypeRef type_of_bytes(const Masks *m, LLVMValueRef mask)
 {
     return ir_type_like(LLVMTypeOf(mask), LLVMInt8TypeInContext(m->context));
@@ -61,7 +53,7 @@ static LLVMValueRef bytes_here(const Masks *m, LLVMValueRef mask)
 static LLVMValueRef begin_bytes(Masks *m, LLVMValueRef mask)
 {
     if (!LLVMIsAPHINode(mask)) {
-        build_behind(m, mask);
+        ir_build_behind(m->b, mask);
         return bytes_here(m, mask);
     }
     LLVMPositionBuilderBefore(m->b, mask);
@@ -89,11 +81,7 @@ static void add_operands(const Masks *m, LLVMValueRef phi)
 /* The mask again, in a block that uses it. */
 static LLVMValueRef mask_in(Masks *m, LLVMBasicBlockRef block, LLVMValueRef bytes)
 {
-    LLVMValueRef first = LLVMGetFirstInstruction(block);
-    if (LLVMIsAPHINode(first))
-        build_behind(m, first);
-    else
-        LLVMPositionBuilderBefore(m->b, first);
+    ir_build_at_top(m->b, block);
     return LLVMBuildICmp(m->b, LLVMIntSLT, bytes, LLVMConstNull(LLVMTypeOf(bytes)), "");
 }
 

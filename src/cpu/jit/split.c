@@ -87,32 +87,9 @@ static LLVMBasicBlockRef detour_to(Splitter *s, LLVMBasicBlockRef next)
     return detour;
 }
 
-/* Makes all branches to `from` lead to `to`. (Replacing all uses would rename the phis' edges
- * too.) */
-static void redirect(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
-{
-    LLVMUseRef use;
-    while ((use = LLVMGetFirstUse(LLVMBasicBlockAsValue(from))) != NULL) {
-        LLVMValueRef branch = LLVMGetUser(use);
-        for (unsigned i = 0; i < LLVMGetNumSuccessors(branch); i++)
-            if (LLVMGetSuccessor(branch, i) == from)
-                LLVMSetSuccessor(branch, i, to);
-    }
-}
-
-/* Moves what stands before `cut` to a new block in front. The old block keeps the end, so the phis
- * of its successors stay right; branches to it are led to the new one. */
 static void cut_before(Splitter *s, LLVMBasicBlockRef block, LLVMValueRef cut)
 {
-    LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(s->context, block, "");
-    redirect(block, head);
-    LLVMPositionBuilderAtEnd(s->builder, head);
-    for (LLVMValueRef i = LLVMGetFirstInstruction(block); i != cut;) {
-        LLVMValueRef next = LLVMGetNextInstruction(i);
-        LLVMInstructionRemoveFromParent(i);
-        LLVMInsertIntoBuilder(s->builder, i);
-        i = next;
-    }
+    LLVMBasicBlockRef head = ir_cut_before(s->builder, block, cut);
     LLVMValueRef n = read_n_subgroups(s);
     LLVMValueRef never = LLVMBuildICmp(s->builder, LLVMIntEQ, n, ir_int(LLVMTypeOf(n), 0), "");
     LLVMBasicBlockRef detour = detour_to(s, block);

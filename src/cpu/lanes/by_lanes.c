@@ -13,11 +13,19 @@ LV by_lanes_element(Emit *e, LT element, LV array, LV index)
     return LLVMBuildInBoundsGEP2(e->b, element, array, &index, 1, "");
 }
 
+static LV scratch(Emit *e, LT type, const char *name)
+{
+    LV memory = emit_alloca(e, type, name);
+    LLVMSetMetadata(memory, LLVMGetMDKindIDInContext(e->cx, CPU_SCRATCH, strlen(CPU_SCRATCH)),
+                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, NULL, 0)));
+    return memory;
+}
+
 LV by_lanes_values(Emit *e)
 {
     Lanes *lanes = lanes_of(e);
     if (!lanes->values)
-        lanes->values = emit_alloca(e, LLVMVectorType(e->i64, ACCESS_WIDEST * e->W), "lane_values");
+        lanes->values = scratch(e, LLVMVectorType(e->i64, ACCESS_WIDEST * e->W), "lane_values");
     return lanes->values;
 }
 
@@ -45,7 +53,7 @@ LanesLoop by_lanes_begin(Emit *e, LV address, LV mask, LV *at)
     bool indices = has_indices(address);
     LV where = indices ? LLVMGetOperand(address, 1) : address;
     if (!lanes->addresses)
-        lanes->addresses = emit_alloca(e, LLVMTypeOf(address), "lane_addresses");
+        lanes->addresses = scratch(e, LLVMTypeOf(address), "lane_addresses");
     LLVMBuildStore(e->b, where, lanes->addresses);
     bool all = mask == LLVMConstAllOnes(LLVMTypeOf(mask));
     LanesLoop l = lane_loop_begin(e, all ? NULL : mask);

@@ -616,8 +616,10 @@ void flow_barrier(Emit *e)
     if (flow_one_subgroup(e))
         return;
     lanes_of(e)->kernel->has_barrier = true;
-    LV fn = lanes_env(e, e->b, e->ptr, offsetof(CpuEnv, barrier));
     LT type = LLVMFunctionType(e->void_, &e->ptr, 1, 0);
+    LV fn = LLVMGetNamedFunction(e->ll, CPU_BARRIER_NAME);
+    if (!fn)
+        fn = LLVMAddFunction(e->ll, CPU_BARRIER_NAME, type);
     LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
 }
 

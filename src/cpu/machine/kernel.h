@@ -13,11 +13,14 @@
 /* ---- the ABI --------------------------------------------------------------------------------- */
 
 /* Names: of a kernel's function, and of C functions that it calls. */
-#define CPU_KERNEL_NAME "heddle_kernel"
-#define CPU_CLOCK_NAME  "heddle_clock"
+#define CPU_KERNEL_NAME  "heddle_kernel"
+#define CPU_CLOCK_NAME   "heddle_clock"
+#define CPU_BARRIER_NAME "heddle_barrier" /* where subgroups wait for each other: jit/barriers.c */
 
 /* Metadata of a branch in a loop whose first way is expected. */
 #define CPU_EXPECTED "heddle.expected"
+/* Of an alloca: what is in it nobody reads behind a barrier. */
+#define CPU_SCRATCH "heddle.scratch"
 
 /* The subgroup's view of its run; the kernel's only argument. Field order is ABI: the code
  * generator uses offsetof. The exec side derives from it (its own fields follow this struct). */
@@ -50,6 +53,10 @@ struct CpuEnv {
     uint32_t unwritten; /* whether nobody writes meanwhile what the kernel only reads */
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);
+    /* Of kernels that return at barriers instead: which one the subgroup waits at; 0: none, it has
+     * not begun or is through. And what it left there, 64-byte aligned, kernel.kept_bytes. */
+    uint32_t resume;
+    void *kept;
     void (*yield)(CpuEnv *env); /* lets the other workgroups interleaved on this core advance */
     /* The place of a packed operand that this thread may have packed before in this dispatch: what
      * `words` of `key` and `kind` say is the same, is. `packed` says whether it is there; if not,
@@ -128,7 +135,7 @@ typedef struct CpuKernel {
     uint32_t n_slots;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where CpuEnv decides */
-    uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes;
+    uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes, kept_bytes;
     /* of the largest operand that may be packed once for several workgroups, and words of its key;
      * 0: there is none, or what they read might be written meanwhile */
     uint64_t panel_bytes, panel_words;
@@ -136,6 +143,7 @@ typedef struct CpuKernel {
     uint32_t stack_bytes;     /* a fiber of it needs */
     uint32_t max_invocations; /* of a workgroup; 0 = any number */
     bool has_barrier;         /* subgroups of a workgroup must run interleaved */
+    bool returns_at_barriers; /* CpuEnv.resume: it is to be called again */
     bool can_yield;           /* has a loop with yields (lanes/turns.c) */
     bool puts_off;            /* code asks for CpuEnv.unwritten */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */

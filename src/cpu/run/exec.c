@@ -186,9 +186,11 @@ static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
     /* What is packed for a block serves those below it. */
     set_blocks(p, block, p->panels ? 1 : tuning->panel_groups);
     p->together = together;
-    p->fibers = !alone || (p->kernel->has_barrier && p->n_subgroups > 1);
+    bool waits = p->kernel->has_barrier && p->n_subgroups > 1;
+    p->fibers = !alone || (waits && !p->kernel->returns_at_barriers);
+    p->phases = !p->fibers && p->kernel->returns_at_barriers;
     /* A row of invocations continues in the next workgroup, not in the next subgroup. */
-    p->along_rows = !p->fibers && !p->shared_bytes && p->n_subgroups > 1 &&
+    p->along_rows = !p->fibers && !p->phases && !p->shared_bytes && p->n_subgroups > 1 &&
                     p->local_size[0] <= p->kernel->subgroup_size;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;

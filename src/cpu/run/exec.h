@@ -20,6 +20,7 @@ typedef struct ExecPlan {
     uint32_t local_size[3], n_subgroups;
     uint64_t shared_bytes;
     bool fibers;       /* one fiber for each subgroup; false: subgroups run one after the other */
+    bool phases;       /* without fibers: each to its next barrier, where it returns */
     bool own_stack;    /* without fibers, but with more stack than every thread is sure to have */
     uint32_t together; /* workgroups in flight on a thread; 1 without fibers */
     uint32_t yield_every, prefetch, beyond_l2, unwritten; /* CpuEnv's */
@@ -74,7 +75,7 @@ typedef struct ExecPool {
     ExecStrand **strands; /* subgroups in flight */
     uint32_t n_strands;
     size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
-    ExecMemory frames, shared, scratch, panel_memory, counters;
+    ExecMemory frames, kept, shared, scratch, panel_memory, counters;
     ExecPanels panels;
     struct ExecGroup *groups; /* workgroups in flight */
     uint32_t n_groups;

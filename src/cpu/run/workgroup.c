@@ -3,6 +3,8 @@
  * In: blocks of workgroups. Out: they have run on the calling thread (contract in exec.h).
  *
  * Without fibers a workgroup's subgroups are plain calls, one after the other, that share a frame.
+ * In phases they are calls too: a subgroup at a barrier returns, and is called again when all have
+ * come to one or are through. Then each has an environment and memory of its own.
  * With fibers each subgroup in flight is a strand: an environment, a stack, a frame. Strands that
  * can go on stand in a queue. A strand that yields goes to its end. A strand at a barrier leaves
  * the queue until the last strand of its workgroup arrives, which puts the others at the front, so
@@ -117,9 +119,12 @@ static bool add_strands(ExecPool *pool, uint32_t n, size_t stack)
     return true;
 }
 
+/* With memory of their own, of a workgroup. */
+static uint32_t strands_of(const ExecPlan *p) { return p->fibers || p->phases ? p->n_subgroups : 1; }
+
 static bool prepare_strands(ExecPool *pool, const ExecPlan *p)
 {
-    uint64_t n = p->fibers ? (uint64_t)p->together * p->n_subgroups : 1;
+    uint64_t n = (uint64_t)p->together * strands_of(p);
     size_t stack = 0;
     if (p->fibers || p->own_stack)
         stack = p->kernel->stack_bytes + STACK_MARGIN + SANITIZER_STACK;
@@ -208,12 +213,14 @@ static void fill_env(ExecPool *pool, const ExecPlan *p, ExecStrand *s, void *fra
 
 bool pool_prepare(ExecPool *pool, const ExecPlan *p)
 {
-    uint32_t subgroups = p->fibers ? p->n_subgroups : 1;
+    uint32_t strands = strands_of(p);
     uint64_t frame = stride_of(p->kernel->frame_bytes), shared = stride_of(p->shared_bytes);
+    uint64_t kept = stride_of(p->kernel->kept_bytes);
     uint64_t stats = sizeof(uint64_t) * (DEVICE_N_STATS + (uint64_t)p->kernel->n_counters);
     if (!prepare_strands(pool, p) || !prepare_groups(pool, p) ||
         !memory_grow(&pool->scratch, stride_of(p->kernel->scratch_bytes), 1) ||
-        !memory_grow(&pool->frames, frame, (uint64_t)p->together * subgroups) ||
+        !memory_grow(&pool->frames, frame, (uint64_t)p->together * strands) ||
+        !memory_grow(&pool->kept, kept, (uint64_t)p->together * strands) ||
         !memory_grow(&pool->shared, shared, p->together) ||
         !memory_grow(&pool->panel_memory, p->panel_memory, 1) ||
         !memory_grow(&pool->counters, stats, 1))
@@ -221,9 +228,11 @@ bool pool_prepare(ExecPool *pool, const ExecPlan *p)
     pool->stats = (uint64_t *)(void *)pool->counters.data;
     if (p->panels)
         panels_clear(&pool->panels, pool->panel_memory.data, p->kernel, p->panels);
-    for (uint32_t i = 0; i < p->together * subgroups; i++)
+    for (uint32_t i = 0; i < p->together * strands; i++) {
         fill_env(pool, p, pool->strands[i], frame ? pool->frames.data + i * frame : NULL,
-                 shared ? pool->shared.data + i / subgroups * shared : NULL);
+                 shared ? pool->shared.data + i / strands * shared : NULL);
+        pool->strands[i]->env.kept = pool->kept.data + i * kept;
+    }
     memset(pool->stats, 0, stats);
     return true;
 }
@@ -237,6 +246,7 @@ void pool_free(ExecPool *pool)
     free(pool->groups);
     memory_free(&pool->scratch);
     memory_free(&pool->frames);
+    memory_free(&pool->kept);
     memory_free(&pool->shared);
     memory_free(&pool->panel_memory);
     memory_free(&pool->counters);
@@ -303,10 +313,54 @@ static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *ne
     }
 }
 
-static Fiber *run_calls_on_fiber(void *argument)
+/* ---- subgroups as calls from barrier to barrier ---------------------------------------------- */
+
+static void run_in_phases(ExecPool *pool, const ExecPlan *p, const uint32_t group[3])
+{
+    CpuSubgroupFn *code = p->kernel->code;
+    uint32_t waiting = 0;
+    for (uint32_t j = 0; j < p->n_subgroups; j++) {
+        CpuEnv *env = &pool->strands[j]->env;
+        memcpy(env->group, group, sizeof env->group);
+        env->subgroup = j;
+        env->yield_count = 0;
+        code(env);
+        waiting += env->resume != 0;
+    }
+    while (waiting) {
+        waiting = 0;
+        for (uint32_t j = 0; j < p->n_subgroups; j++) {
+            CpuEnv *env = &pool->strands[j]->env;
+            if (env->resume)
+                code(env);
+            waiting += env->resume != 0;
+        }
+    }
+}
+
+static void run_phases(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_block)
+{
+    ExecBlock b = { 0 };
+    while (next_block_of(pool, p, next_block, &b))
+        for (uint32_t i = 0; i < b.size[0] * b.size[1]; i++) {
+            uint32_t group[3];
+            group_id(p, &b, i, group);
+            run_in_phases(pool, p, group);
+        }
+}
+
+static void run_without_fibers(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *next_block)
+{
+    if (p->phases)
+        run_phases(s->pool, p, next_block);
+    else
+        run_calls(s, p, next_block);
+}
+
+static Fiber *run_on_fiber(void *argument)
 {
     ExecStrand *s = argument;
-    run_calls(s, s->plan, s->next_block);
+    run_without_fibers(s, s->plan, s->next_block);
     return &s->pool->home;
 }
 
@@ -377,7 +431,8 @@ static Fiber *strand_main(void *argument)
 {
     ExecStrand *s = argument;
     ExecGroup *g = s->group;
-    s->plan->kernel->code(&s->env);
+    while (s->plan->kernel->code(&s->env), s->env.resume)
+        barrier_fiber(&s->env);
     /* The others need not wait for a subgroup that has returned. */
     if (--g->live && g->waiting == g->live)
         release(s->pool, g);
@@ -461,10 +516,10 @@ static void run_share(void *user)
     } else if (r->plan->own_stack) {
         ExecStrand *s = r->pool->strands[0];
         s->next_block = r->next_block;
-        fiber_start(&s->fiber, run_calls_on_fiber, s);
+        fiber_start(&s->fiber, run_on_fiber, s);
         fiber_switch(&r->pool->home, &s->fiber);
     } else {
-        run_calls(r->pool->strands[0], r->plan, r->next_block);
+        run_without_fibers(r->pool->strands[0], r->plan, r->next_block);
     }
 }
 

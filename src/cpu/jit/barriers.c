@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In: an optimised module whose kernel calls CPU_BARRIER_NAME. Out: one whose kernel returns there,
+ * and goes on from there when it is called again, or calls CpuEnv.barrier.
+ *
+ * A subgroup that has to wait inside of a call needs a stack of its own, and after each switch of
+ * stacks the processor predicts every return wrongly: a barrier then costs 20 ns a subgroup. One
+ * that has returned needs only what lives across the barrier, which it leaves in CpuEnv.kept, as
+ * LLVM's own coroutines do. Which barrier it waits at is in CpuEnv.resume; the entry leads there.
+ *
+ * Values become variables, which each way back to a barrier sets from memory, and LLVM makes values
+ * of them again (mem2reg). They are written to memory where they are made or, if that is in a loop
+ * that runs without coming to a barrier, before they are waited with.
+ */
+#include "cpu/jit/jit.h"
+#include "llvm/ir.h"
+
+typedef LLVMValueRef Val;
+typedef LLVMBasicBlockRef Block;
+typedef LLVMTypeRef Type;
+
+enum {
+    MOST_KEPT = 16 << 10,     /* bytes a subgroup: more is left to a stack */
+    MOST_BARRIERS = 1 << 10,  /* likewise */
+    MOST_STEPS = 4 << 20,     /* from uses back to what is used, through blocks */
+    LINE = 64                 /* what CpuEnv.kept is aligned to */
+};
+
+typedef struct Barrier {
+    Val call;
+    Block before, behind;
+} Barrier;
+
+typedef struct Kept {
+    Val value, scalar; /* the scalar that a vector repeats, which is kept in place of it; or NULL */
+    Val variable;
+    uint64_t at;            /* in CpuEnv.kept */
+    VEC(uint32_t) barriers; /* that it lives across */
+} Kept;
+
+typedef struct Barriers {
+    Arena arena;
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    LLVMBuilderRef b;
+    LLVMTargetDataRef layout;
+    bool has_mask_registers;
+    Val function, env, memory; /* memory: CpuEnv.kept */
+    VEC(Barrier) barriers;
+    Map behind; /* blocks: 1 + the number of the barrier before */
+    VEC(Kept) kept;
+    Map number; /* by value: 1 + its number there */
+    VEC(Val) allocas, scratch; /* scratch: that nothing is in across a barrier */
+    VEC(uint64_t) alloca_at;
+    uint64_t bytes;
+    /* a search through blocks */
+    VEC(Block) queue;
+    Map seen; /* blocks: which search it was */
+    uint64_t search, steps;
+    bool returns; /* the result */
+} Barriers;
+
+static uint64_t looked_up(const Map *map, const void *key)
+{
+    uint64_t v = 0;
+    map_get(map, (uintptr_t)key, &v);
+    return v;
+}
+
+/* ---- searches through blocks ----------------------------------------------------------------- */
+
+static void begin_search(Barriers *s)
+{
+    s->search++;
+    s->queue.len = 0;
+}
+
+static void come_to(Barriers *s, Block b)
+{
+    s->steps++;
+    if (looked_up(&s->seen, b) == s->search)
+        return;
+    map_put(&s->arena, &s->seen, (uintptr_t)b, s->search);
+    vec_push(&s->arena, &s->queue, b);
+}
+
+static bool was_seen(const Barriers *s, Block b) { return looked_up(&s->seen, b) == s->search; }
+
+/* From a block on as far as no barrier is in the way. */
+static void search_on_from(Barriers *s, Block from)
+{
+    begin_search(s);
+    for (uint32_t k = 0; from; from = k < s->queue.len ? s->queue.data[k++] : NULL) {
+        Val last = LLVMGetBasicBlockTerminator(from);
+        for (unsigned n = 0; n < LLVMGetNumSuccessors(last); n++)
+            if (!looked_up(&s->behind, LLVMGetSuccessor(last, n)))
+                come_to(s, LLVMGetSuccessor(last, n));
+    }
+}
+
+/* All blocks that the value lives into: from its uses back to where it is made. */
+static void search_life(Barriers *s, Val value)
+{
+    Block home = LLVMGetInstructionParent(value);
+    begin_search(s);
+    for (LLVMUseRef u = LLVMGetFirstUse(value); u; u = LLVMGetNextUse(u)) {
+        Val user = LLVMGetUser(u);
+        if (!LLVMIsAPHINode(user)) {
+            if (LLVMGetInstructionParent(user) != home)
+                come_to(s, LLVMGetInstructionParent(user));
+            continue;
+        }
+        for (unsigned n = 0; n < LLVMCountIncoming(user); n++)
+            if (LLVMGetIncomingValue(user, n) == value && LLVMGetIncomingBlock(user, n) != home)
+                come_to(s, LLVMGetIncomingBlock(user, n));
+    }
+    for (uint32_t k = 0; k < s->queue.len; k++) {
+        Val block = LLVMBasicBlockAsValue(s->queue.data[k]);
+        for (LLVMUseRef u = LLVMGetFirstUse(block); u; u = LLVMGetNextUse(u))
+            if (LLVMGetInstructionParent(LLVMGetUser(u)) != home)
+                come_to(s, LLVMGetInstructionParent(LLVMGetUser(u)));
+    }
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+/* False: some are in functions that the kernel calls. */
+static bool find_barriers(Barriers *s, Val barrier)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(barrier); u; u = LLVMGetNextUse(u)) {
+        Val call = LLVMGetUser(u);
+        if (LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != s->function)
+            return false;
+        vec_push(&s->arena, &s->barriers, (Barrier){ .call = call });
+    }
+    return s->barriers.len <= MOST_BARRIERS;
+}
+
+static void cut_behind(Barriers *s, uint32_t k)
+{
+    Barrier *x = &s->barriers.data[k];
+    x->behind = LLVMGetInstructionParent(x->call);
+    x->before = ir_cut_before(s->b, x->behind, LLVMGetNextInstruction(x->call));
+    LLVMBuildBr(s->b, x->behind);
+    map_put(&s->arena, &s->behind, (uintptr_t)x->behind, k + 1);
+}
+
+static bool is_mask(const Barriers *s, Type t)
+{
+    return ir_element(t) == LLVMInt1TypeInContext(s->context);
+}
+
+/* As what a value is in memory. */
+static Type memory_type(const Barriers *s, Type t)
+{
+    bool as_it_is = !is_mask(s, t) ||
+                    (s->has_mask_registers && LLVMGetTypeKind(t) == LLVMVectorTypeKind);
+    return as_it_is ? t : ir_type_like(t, LLVMInt8TypeInContext(s->context));
+}
+
+static bool can_be_kept(Type t)
+{
+    switch (LLVMGetTypeKind(ir_element(t))) {
+    case LLVMIntegerTypeKind:
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+    case LLVMPointerTypeKind: return true;
+    default: return false;
+    }
+}
+
+static uint64_t place(Barriers *s, uint64_t size, uint64_t align)
+{
+    uint64_t at = align_up(s->bytes, align);
+    s->bytes = at + size;
+    return at;
+}
+
+static uint64_t place_of_type(Barriers *s, Type t)
+{
+    uint64_t size = LLVMStoreSizeOfType(s->layout, t), align = 1;
+    while (align < size && align < LINE)
+        align *= 2;
+    return place(s, size, align);
+}
+
+/* The scalar that all lanes of a vector are. */
+static Val repeated(Val v)
+{
+    if (LLVMGetInstructionOpcode(v) != LLVMShuffleVector)
+        return NULL;
+    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
+        if (LLVMGetMaskValue(v, k) != 0)
+            return NULL;
+    Val from = LLVMGetOperand(v, 0);
+    bool inserted = LLVMIsAInsertElementInst(from) && ir_is_int(LLVMGetOperand(from, 2), 0);
+    return inserted ? LLVMGetOperand(from, 1) : NULL;
+}
+
+static Kept *keep(Barriers *s, Val value)
+{
+    uint64_t number = looked_up(&s->number, value);
+    if (number)
+        return &s->kept.data[number - 1];
+    vec_push(&s->arena, &s->kept, (Kept){ .value = value, .scalar = repeated(value) });
+    map_put(&s->arena, &s->number, (uintptr_t)value, s->kept.len);
+    return &vec_last(&s->kept);
+}
+
+static bool lives_across(const Kept *x, uint32_t barrier)
+{
+    uint32_t k = 0;
+    while (k < x->barriers.len && x->barriers.data[k] != barrier)
+        k++;
+    return k < x->barriers.len;
+}
+
+static void find_life(Barriers *s, Val value)
+{
+    search_life(s, value);
+    for (uint32_t k = 0; k < s->barriers.len; k++)
+        if (was_seen(s, s->barriers.data[k].behind)) {
+            Kept *x = keep(s, value);
+            vec_push(&s->arena, &x->barriers, k);
+        }
+}
+
+static void keep_scalars(Barriers *s)
+{
+    for (uint32_t n = 0; n < s->kept.len; n++) {
+        Kept vector = s->kept.data[n];
+        if (!vector.scalar || !LLVMIsAInstruction(vector.scalar))
+            continue;
+        Kept *x = keep(s, vector.scalar);
+        for (uint32_t k = 0; k < vector.barriers.len; k++)
+            if (!lives_across(x, vector.barriers.data[k]))
+                vec_push(&s->arena, &x->barriers, vector.barriers.data[k]);
+    }
+}
+
+static bool find_alloca(Barriers *s, Val i)
+{
+    Val n = LLVMGetOperand(i, 0);
+    unsigned scratch = LLVMGetMDKindIDInContext(s->context, CPU_SCRATCH, sizeof CPU_SCRATCH - 1);
+    if (LLVMGetMetadata(i, scratch)) {
+        vec_push(&s->arena, &s->scratch, i);
+        return true;
+    }
+    if (LLVMGetInstructionParent(i) != LLVMGetEntryBasicBlock(s->function) ||
+        !LLVMIsAConstantInt(n) || LLVMGetAlignment(i) > LINE)
+        return false;
+    uint64_t size = LLVMABISizeOfType(s->layout, LLVMGetAllocatedType(i));
+    if (size > MOST_KEPT || LLVMConstIntGetZExtValue(n) > MOST_KEPT)
+        return false;
+    vec_push(&s->arena, &s->allocas, i);
+    uint64_t at = place(s, size * LLVMConstIntGetZExtValue(n), LLVMGetAlignment(i));
+    vec_push(&s->arena, &s->alloca_at, at);
+    return true;
+}
+
+/* False: there is something that cannot be kept, or too much. */
+static bool find_kept(Barriers *s)
+{
+    for (Block b = LLVMGetFirstBasicBlock(s->function); b; b = LLVMGetNextBasicBlock(b))
+        for (Val i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            if (LLVMIsAAllocaInst(i) ? !find_alloca(s, i) : s->steps > MOST_STEPS)
+                return false;
+            if (!LLVMIsAAllocaInst(i) && LLVMGetFirstUse(i))
+                find_life(s, i);
+        }
+    keep_scalars(s);
+    for (uint32_t n = 0; n < s->kept.len && s->bytes <= MOST_KEPT; n++) {
+        Kept *x = &s->kept.data[n];
+        if (!can_be_kept(LLVMTypeOf(x->value)))
+            return false;
+        if (!x->scalar)
+            x->at = place_of_type(s, memory_type(s, LLVMTypeOf(x->value)));
+    }
+    return s->bytes <= MOST_KEPT;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static Val field(const Barriers *s, size_t offset)
+{
+    return ir_at(s->b, s->env, ir_int(LLVMInt64TypeInContext(s->context), offset));
+}
+
+static void set_resume(const Barriers *s, uint64_t barrier)
+{
+    Type word = LLVMInt32TypeInContext(s->context);
+    ir_store(s->b, ir_int(word, barrier), field(s, offsetof(CpuEnv, resume)), 4);
+}
+
+static Val address(const Barriers *s, uint64_t at)
+{
+    return ir_at(s->b, s->memory, ir_int(LLVMInt64TypeInContext(s->context), at));
+}
+
+static unsigned align_of(uint64_t at) { return at % LINE ? (unsigned)(at & -at) : LINE; }
+
+static void write(const Barriers *s, const Kept *x, Val value)
+{
+    Type own = LLVMTypeOf(value), t = memory_type(s, own);
+    if (t != own)
+        value = LLVMBuildSExt(s->b, value, t, "");
+    ir_store(s->b, value, address(s, x->at), align_of(x->at));
+}
+
+static Val read(const Barriers *s, const Kept *x)
+{
+    Type own = LLVMTypeOf(x->value), t = memory_type(s, own);
+    if (x->scalar) {
+        uint64_t number = looked_up(&s->number, x->scalar);
+        Val scalar = number ? LLVMBuildLoad2(s->b, LLVMTypeOf(x->scalar),
+                                             s->kept.data[number - 1].variable, "")
+                            : x->scalar;
+        return ir_splat(s->b, scalar, LLVMGetVectorSize(own));
+    }
+    Val value = ir_load(s->b, t, address(s, x->at), align_of(x->at));
+    return t == own ? value : LLVMBuildICmp(s->b, LLVMIntSLT, value, LLVMConstNull(t), "");
+}
+
+/* ---- the kernel again ------------------------------------------------------------------------ */
+
+/* What the variable is in a block where the value is not made. */
+static Val value_in(Barriers *s, const Kept *x, Map *again, Block block)
+{
+    uint64_t v = looked_up(again, block);
+    if (!v) {
+        ir_build_at_top(s->b, block);
+        v = (uintptr_t)LLVMBuildLoad2(s->b, LLVMTypeOf(x->value), x->variable, "");
+        map_put(&s->arena, again, (uintptr_t)block, v);
+    }
+    return (Val)(uintptr_t)v;
+}
+
+static void use_variable_in(Barriers *s, const Kept *x, Map *again, Val user)
+{
+    Block home = LLVMGetInstructionParent(x->value);
+    bool phi = LLVMIsAPHINode(user);
+    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(user); k++) {
+        if (LLVMGetOperand(user, k) != x->value)
+            continue;
+        Block where = phi ? LLVMGetIncomingBlock(user, k) : LLVMGetInstructionParent(user);
+        if (where != home)
+            LLVMSetOperand(user, k, value_in(s, x, again, where));
+    }
+}
+
+static void use_variable(Barriers *s, Kept *x)
+{
+    VEC(Val) users = { 0 };
+    Map again = { 0 }; /* by block */
+    for (LLVMUseRef u = LLVMGetFirstUse(x->value); u; u = LLVMGetNextUse(u))
+        vec_push(&s->arena, &users, LLVMGetUser(u));
+    for (uint32_t k = 0; k < users.len; k++)
+        use_variable_in(s, x, &again, users.data[k]);
+    ir_build_behind(s->b, x->value);
+    LLVMBuildStore(s->b, x->value, x->variable);
+}
+
+static void write_where_made(Barriers *s, const Kept *x)
+{
+    ir_build_behind(s->b, x->value);
+    write(s, x, x->value);
+}
+
+static void write_before_barriers(Barriers *s, const Kept *x)
+{
+    for (uint32_t k = 0; k < x->barriers.len; k++) {
+        const Barrier *barrier = &s->barriers.data[x->barriers.data[k]];
+        if (!was_seen(s, barrier->before))
+            continue; /* what another barrier has kept is there still */
+        LLVMPositionBuilderBefore(s->b, barrier->call);
+        write(s, x, LLVMBuildLoad2(s->b, LLVMTypeOf(x->value), x->variable, ""));
+    }
+}
+
+static void keep_values(Barriers *s)
+{
+    for (uint32_t n = 0; n < s->kept.len; n++)
+        use_variable(s, &s->kept.data[n]);
+    for (uint32_t n = 0; n < s->kept.len; n++) {
+        const Kept *x = &s->kept.data[n];
+        if (x->scalar)
+            continue;
+        Block home = LLVMGetInstructionParent(x->value);
+        search_on_from(s, home);
+        if (was_seen(s, home))
+            write_before_barriers(s, x);
+        else
+            write_where_made(s, x);
+    }
+}
+
+/* Repeated scalars are read after the scalars. */
+static void read_values(Barriers *s, uint32_t barrier)
+{
+    LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(s->barriers.data[barrier].behind));
+    for (uint32_t vectors = 0; vectors < 2; vectors++)
+        for (uint32_t n = 0; n < s->kept.len; n++) {
+            const Kept *x = &s->kept.data[n];
+            if (!x->scalar == !vectors && lives_across(x, barrier))
+                LLVMBuildStore(s->b, read(s, x), x->variable);
+        }
+}
+
+static void move_alloca(Barriers *s, Val alloca, uint64_t at)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(alloca), next; u; u = next) {
+        Val user = LLVMGetUser(u);
+        next = LLVMGetNextUse(u);
+        if (ir_calls(user, "llvm.lifetime.start") || ir_calls(user, "llvm.lifetime.end"))
+            LLVMInstructionEraseFromParent(user);
+    }
+    LLVMReplaceAllUsesWith(alloca, address(s, at));
+    LLVMInstructionEraseFromParent(alloca);
+}
+
+static void build_entry(Barriers *s)
+{
+    Block old = LLVMGetEntryBasicBlock(s->function);
+    Block entry = LLVMInsertBasicBlockInContext(s->context, old, "resume");
+    Type word = LLVMInt32TypeInContext(s->context);
+    LLVMPositionBuilderAtEnd(s->b, entry);
+    Val at = field(s, offsetof(CpuEnv, kept));
+    s->memory = ir_load(s->b, LLVMPointerTypeInContext(s->context, 0), at, sizeof(void *));
+    for (uint32_t n = 0; n < s->scratch.len; n++) {
+        LLVMInstructionRemoveFromParent(s->scratch.data[n]);
+        LLVMInsertIntoBuilder(s->b, s->scratch.data[n]);
+    }
+    for (uint32_t n = 0; n < s->allocas.len; n++)
+        move_alloca(s, s->allocas.data[n], s->alloca_at.data[n]);
+    for (uint32_t n = 0; n < s->kept.len; n++)
+        s->kept.data[n].variable = LLVMBuildAlloca(s->b, LLVMTypeOf(s->kept.data[n].value), "");
+    Val resume = ir_load(s->b, word, field(s, offsetof(CpuEnv, resume)), 4);
+    Val ways = LLVMBuildSwitch(s->b, resume, old, s->barriers.len);
+    for (uint32_t k = 0; k < s->barriers.len; k++)
+        LLVMAddCase(ways, ir_int(word, k + 1), s->barriers.data[k].behind);
+}
+
+static void return_at_end(const Barriers *s)
+{
+    for (Block b = LLVMGetFirstBasicBlock(s->function); b; b = LLVMGetNextBasicBlock(b)) {
+        Val last = LLVMGetBasicBlockTerminator(b);
+        if (LLVMGetInstructionOpcode(last) != LLVMRet)
+            continue;
+        LLVMPositionBuilderBefore(s->b, last);
+        set_resume(s, 0);
+    }
+}
+
+static void return_at(const Barriers *s, uint32_t barrier)
+{
+    const Barrier *x = &s->barriers.data[barrier];
+    LLVMPositionBuilderBefore(s->b, x->call);
+    set_resume(s, barrier + 1);
+    LLVMBuildRetVoid(s->b);
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(x->before));
+    LLVMInstructionEraseFromParent(x->call);
+}
+
+static void try_to_return(void *user)
+{
+    Barriers *s = user;
+    Val barrier = LLVMGetNamedFunction(s->module, CPU_BARRIER_NAME);
+    if (!barrier || !find_barriers(s, barrier) || !s->barriers.len)
+        return;
+    for (uint32_t k = 0; k < s->barriers.len; k++)
+        cut_behind(s, k);
+    if (!find_kept(s))
+        return;
+    return_at_end(s);
+    build_entry(s);
+    keep_values(s);
+    for (uint32_t k = 0; k < s->barriers.len; k++)
+        read_values(s, k);
+    for (uint32_t k = 0; k < s->barriers.len; k++)
+        return_at(s, k);
+    s->returns = true;
+}
+
+bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout,
+                            const CpuTarget *target, CpuJit *out)
+{
+    Barriers s = { .module = module,
+                   .context = LLVMGetModuleContext(module),
+                   .layout = layout,
+                   .has_mask_registers = target->sets & CPU_AVX512,
+                   .function = LLVMGetNamedFunction(module, CPU_KERNEL_NAME) };
+    s.env = LLVMGetParam(s.function, 0);
+    s.b = LLVMCreateBuilderInContext(s.context);
+    bool done = arena_try(&s.arena, try_to_return, &s);
+    LLVMDisposeBuilder(s.b);
+    arena_free(&s.arena);
+    out->returns_at_barriers = s.returns;
+    out->kept_bytes = s.returns ? s.bytes : 0;
+    return done;
+}
+
+void cpu_call_barriers(LLVMModuleRef module)
+{
+    Val barrier = LLVMGetNamedFunction(module, CPU_BARRIER_NAME);
+    if (!barrier)
+        return;
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+    Type type = LLVMGlobalGetValueType(barrier), word = LLVMInt64TypeInContext(context);
+    for (LLVMUseRef u; (u = LLVMGetFirstUse(barrier)) != NULL;) {
+        Val call = LLVMGetUser(u), env = LLVMGetOperand(call, 0);
+        LLVMPositionBuilderBefore(b, call);
+        Val at = ir_at(b, env, ir_int(word, offsetof(CpuEnv, barrier)));
+        LLVMBuildCall2(b, type, ir_load(b, LLVMTypeOf(env), at, sizeof(void *)), &env, 1, "");
+        LLVMInstructionEraseFromParent(call);
+    }
+    LLVMDeleteFunction(barrier);
+    LLVMDisposeBuilder(b);
+}
