@@ -32,7 +32,7 @@ typedef struct Barrier {
 } Barrier;
 
 typedef struct Kept {
-    Val value, scalar; /* the scalar that a vector repeats, which is kept in place of it; or NULL */
+    Val value, from; /* from: what it is made of again, which is kept in place of it; or NULL */
     Val variable;
     uint64_t at;            /* in CpuEnv.kept */
     VEC(uint32_t) barriers; /* that it lives across */
@@ -186,17 +186,55 @@ static uint64_t place_of_type(Barriers *s, Type t)
     return place(s, size, align);
 }
 
-/* The scalar that all lanes of a vector are. */
-static Val repeated(Val v)
+static bool is_cheap(Val v)
 {
-    if (LLVMGetInstructionOpcode(v) != LLVMShuffleVector)
-        return NULL;
-    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
-        if (LLVMGetMaskValue(v, k) != 0)
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMGetElementPtr:
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMTrunc:
+    case LLVMInsertElement: return true;
+    case LLVMShuffleVector: break;
+    default: return false;
+    }
+    unsigned k = 0;
+    while (k < LLVMGetNumMaskElements(v) && LLVMGetMaskValue(v, k) == 0)
+        k++;
+    return k == LLVMGetNumMaskElements(v);
+}
+
+/* The only operand that is not a constant, of an instruction that takes no longer than to read what
+ * it makes: addresses beside one another, indices of lanes from that of the first. */
+static Val made_from(Val v)
+{
+    Val from = NULL;
+    for (unsigned k = 0; is_cheap(v) && k < (unsigned)LLVMGetNumOperands(v); k++) {
+        Val x = LLVMGetOperand(v, k);
+        if (LLVMIsConstant(x))
+            continue;
+        if (from)
             return NULL;
-    Val from = LLVMGetOperand(v, 0);
-    bool inserted = LLVMIsAInsertElementInst(from) && ir_is_int(LLVMGetOperand(from, 2), 0);
-    return inserted ? LLVMGetOperand(from, 1) : NULL;
+        from = x;
+    }
+    return from;
+}
+
+/* Of which it is made again in so many steps at most. */
+static bool is_made_soon(Val v)
+{
+    enum { MOST = 6 };
+    uint32_t n = 0;
+    while (LLVMIsAInstruction(v) && (v = made_from(v)) != NULL)
+        n++;
+    return n <= MOST;
 }
 
 static Kept *keep(Barriers *s, Val value)
@@ -204,7 +242,7 @@ static Kept *keep(Barriers *s, Val value)
     uint64_t number = looked_up(&s->number, value);
     if (number)
         return &s->kept.data[number - 1];
-    vec_push(&s->arena, &s->kept, (Kept){ .value = value, .scalar = repeated(value) });
+    vec_push(&s->arena, &s->kept, (Kept){ .value = value, .from = is_made_soon(value) ? made_from(value) : NULL });
     map_put(&s->arena, &s->number, (uintptr_t)value, s->kept.len);
     return &vec_last(&s->kept);
 }
@@ -227,16 +265,16 @@ static void find_life(Barriers *s, Val value)
         }
 }
 
-static void keep_scalars(Barriers *s)
+static void keep_what_others_are_made_from(Barriers *s)
 {
     for (uint32_t n = 0; n < s->kept.len; n++) {
-        Kept vector = s->kept.data[n];
-        if (!vector.scalar || !LLVMIsAInstruction(vector.scalar))
+        Kept made = s->kept.data[n];
+        if (!made.from || !LLVMIsAInstruction(made.from) || LLVMIsAAllocaInst(made.from))
             continue;
-        Kept *x = keep(s, vector.scalar);
-        for (uint32_t k = 0; k < vector.barriers.len; k++)
-            if (!lives_across(x, vector.barriers.data[k]))
-                vec_push(&s->arena, &x->barriers, vector.barriers.data[k]);
+        Kept *x = keep(s, made.from);
+        for (uint32_t k = 0; k < made.barriers.len; k++)
+            if (!lives_across(x, made.barriers.data[k]))
+                vec_push(&s->arena, &x->barriers, made.barriers.data[k]);
     }
 }
 
@@ -270,12 +308,12 @@ static bool find_kept(Barriers *s)
             if (!LLVMIsAAllocaInst(i) && LLVMGetFirstUse(i))
                 find_life(s, i);
         }
-    keep_scalars(s);
+    keep_what_others_are_made_from(s);
     for (uint32_t n = 0; n < s->kept.len && s->bytes <= MOST_KEPT; n++) {
         Kept *x = &s->kept.data[n];
         if (!can_be_kept(LLVMTypeOf(x->value)))
             return false;
-        if (!x->scalar)
+        if (!x->from)
             x->at = place_of_type(s, memory_type(s, LLVMTypeOf(x->value)));
     }
     return s->bytes <= MOST_KEPT;
@@ -312,13 +350,6 @@ static void write(const Barriers *s, const Kept *x, Val value)
 static Val read(const Barriers *s, const Kept *x)
 {
     Type own = LLVMTypeOf(x->value), t = memory_type(s, own);
-    if (x->scalar) {
-        uint64_t number = looked_up(&s->number, x->scalar);
-        Val scalar = number ? LLVMBuildLoad2(s->b, LLVMTypeOf(x->scalar),
-                                             s->kept.data[number - 1].variable, "")
-                            : x->scalar;
-        return ir_splat(s->b, scalar, LLVMGetVectorSize(own));
-    }
     Val value = ir_load(s->b, t, address(s, x->at), align_of(x->at));
     return t == own ? value : LLVMBuildICmp(s->b, LLVMIntSLT, value, LLVMConstNull(t), "");
 }
@@ -385,7 +416,7 @@ static void keep_values(Barriers *s)
         use_variable(s, &s->kept.data[n]);
     for (uint32_t n = 0; n < s->kept.len; n++) {
         const Kept *x = &s->kept.data[n];
-        if (x->scalar)
+        if (x->from)
             continue;
         Block home = LLVMGetInstructionParent(x->value);
         search_on_from(s, home);
@@ -396,16 +427,33 @@ static void keep_values(Barriers *s)
     }
 }
 
-/* Repeated scalars are read after the scalars. */
-static void read_values(Barriers *s, uint32_t barrier)
+/* A value behind a barrier: read, or made again. Not what is there anyway, an argument or memory. */
+static Val value_again(Barriers *s, Map *again, Val value)
 {
+    uint64_t v = looked_up(again, value), number = looked_up(&s->number, value);
+    if (v || !number)
+        return (Val)(uintptr_t)v;
+    const Kept *x = &s->kept.data[number - 1];
+    Val from = x->from ? value_again(s, again, x->from) : NULL;
+    Val made = x->from ? LLVMInstructionClone(value) : read(s, x);
+    for (unsigned k = 0; from && k < (unsigned)LLVMGetNumOperands(made); k++)
+        if (!LLVMIsConstant(LLVMGetOperand(made, k))) /* by now a variable, maybe */
+            LLVMSetOperand(made, k, from);
+    if (x->from)
+        LLVMInsertIntoBuilder(s->b, made);
+    map_put(&s->arena, again, (uintptr_t)value, (uintptr_t)made);
+    return made;
+}
+
+static void values_behind(Barriers *s, uint32_t barrier)
+{
+    Map again = { 0 };
     LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(s->barriers.data[barrier].behind));
-    for (uint32_t vectors = 0; vectors < 2; vectors++)
-        for (uint32_t n = 0; n < s->kept.len; n++) {
-            const Kept *x = &s->kept.data[n];
-            if (!x->scalar == !vectors && lives_across(x, barrier))
-                LLVMBuildStore(s->b, read(s, x), x->variable);
-        }
+    for (uint32_t n = 0; n < s->kept.len; n++) {
+        const Kept *x = &s->kept.data[n];
+        if (lives_across(x, barrier))
+            LLVMBuildStore(s->b, value_again(s, &again, x->value), x->variable);
+    }
 }
 
 static void move_alloca(Barriers *s, Val alloca, uint64_t at)
@@ -477,7 +525,7 @@ static void try_to_return(void *user)
     build_entry(s);
     keep_values(s);
     for (uint32_t k = 0; k < s->barriers.len; k++)
-        read_values(s, k);
+        values_behind(s, k);
     for (uint32_t k = 0; k < s->barriers.len; k++)
         return_at(s, k);
     s->returns = true;
