@@ -36,6 +36,11 @@ typedef struct Kept {
     Val variable;
     uint64_t at;            /* in CpuEnv.kept */
     VEC(uint32_t) barriers; /* that it lives across */
+    bool in_a_loop;         /* is made in one that runs without coming to a barrier */
+    bool at_edges;          /* a phi that is written where control comes to it, but for the edges */
+    VEC(bool) is_there;     /* with a value that is in its place already */
+    uint32_t next;          /* 1 + the number of another value that has the same place; 0: none */
+    uint32_t first;         /* 1 + the number of the one whose place it is */
 } Kept;
 
 typedef struct Barriers {
@@ -298,6 +303,97 @@ static bool find_alloca(Barriers *s, Val i)
     return true;
 }
 
+/* ---- values that share a place --------------------------------------------------------------- */
+
+static Kept *number_of(Barriers *s, uint32_t n) { return n ? &s->kept.data[n - 1] : NULL; }
+
+/* Whether what was searched lives on where another value has been made. */
+static bool lives_behind(const Barriers *s, const Kept *other)
+{
+    Val last = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(other->value));
+    for (unsigned n = 0; n < LLVMGetNumSuccessors(last); n++)
+        if (was_seen(s, LLVMGetSuccessor(last, n)))
+            return true;
+    return false;
+}
+
+static bool live_together(Barriers *s, const Kept *x, uint32_t others)
+{
+    search_life(s, x->value);
+    for (const Kept *y; (y = number_of(s, others)) != NULL; others = y->next)
+        if (lives_behind(s, y))
+            return true;
+    return s->steps > MOST_STEPS;
+}
+
+/* Two values with a place each, and all that share it, get one place, if where one of them is
+ * made, none of the others lives on: a number and what a loop makes of it. */
+static void share_place(Barriers *s, uint32_t a, uint32_t b)
+{
+    Kept *x, *y;
+    uint32_t of_a = number_of(s, a)->first, of_b = number_of(s, b)->first;
+    if (of_a == of_b)
+        return;
+    for (uint32_t n = of_a; (x = number_of(s, n)) != NULL; n = x->next)
+        if (live_together(s, x, of_b))
+            return;
+    for (uint32_t n = of_b; (y = number_of(s, n)) != NULL; n = y->next)
+        if (live_together(s, y, of_a))
+            return;
+    for (x = number_of(s, of_a); x->next;)
+        x = number_of(s, x->next);
+    x->next = of_b;
+    for (y = number_of(s, of_b); y; y = number_of(s, y->next))
+        y->first = of_a;
+}
+
+/* Whether a value has been written to its place when control comes out of a block. */
+static bool is_written(Barriers *s, const Kept *x, Block from)
+{
+    Block home = LLVMGetInstructionParent(x->value);
+    if (x->in_a_loop)
+        search_on_from(s, home);
+    return !x->in_a_loop || (from != home && !was_seen(s, from));
+}
+
+static void find_edges(Barriers *s, Kept *x)
+{
+    for (unsigned k = 0; k < LLVMCountIncoming(x->value); k++) {
+        Block from = LLVMGetIncomingBlock(x->value, k);
+        Val value = LLVMGetIncomingValue(x->value, k);
+        const Kept *y = number_of(s, (uint32_t)looked_up(&s->number, value));
+        bool there = y && !y->from && y->first == x->first && is_written(s, y, from);
+        vec_push(&s->arena, &x->is_there, there);
+        x->at_edges |= there;
+        if (!there && LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(from)) > 1) {
+            x->at_edges = false;
+            return;
+        }
+    }
+}
+
+static void share_places(Barriers *s)
+{
+    for (uint32_t n = 1; n <= s->kept.len; n++) {
+        Kept *x = number_of(s, n);
+        Block home = LLVMGetInstructionParent(x->value);
+        x->first = n;
+        search_on_from(s, home);
+        x->in_a_loop = was_seen(s, home);
+    }
+    for (uint32_t n = 1; n <= s->kept.len; n++) {
+        const Kept *x = number_of(s, n);
+        for (unsigned k = 0; LLVMIsAPHINode(x->value) && k < LLVMCountIncoming(x->value); k++) {
+            uint64_t y = looked_up(&s->number, LLVMGetIncomingValue(x->value, k));
+            if (y && !number_of(s, (uint32_t)y)->from)
+                share_place(s, n, (uint32_t)y);
+        }
+    }
+    for (uint32_t n = 1; n <= s->kept.len; n++)
+        if (LLVMIsAPHINode(number_of(s, n)->value) && !number_of(s, n)->in_a_loop)
+            find_edges(s, number_of(s, n));
+}
+
 /* False: there is something that cannot be kept, or too much. */
 static bool find_kept(Barriers *s)
 {
@@ -309,13 +405,16 @@ static bool find_kept(Barriers *s)
                 find_life(s, i);
         }
     keep_what_others_are_made_from(s);
-    for (uint32_t n = 0; n < s->kept.len && s->bytes <= MOST_KEPT; n++) {
-        Kept *x = &s->kept.data[n];
+    share_places(s);
+    for (uint32_t n = 1; n <= s->kept.len && s->bytes <= MOST_KEPT; n++) {
+        Kept *x = number_of(s, n);
         if (!can_be_kept(LLVMTypeOf(x->value)))
             return false;
-        if (!x->from)
+        if (!x->from && x->first == n)
             x->at = place_of_type(s, memory_type(s, LLVMTypeOf(x->value)));
     }
+    for (uint32_t n = 1; n <= s->kept.len; n++)
+        number_of(s, n)->at = number_of(s, number_of(s, n)->first)->at;
     return s->bytes <= MOST_KEPT;
 }
 
@@ -399,8 +498,20 @@ static void write_where_made(Barriers *s, const Kept *x)
     write(s, x, x->value);
 }
 
+static void write_at_edges(Barriers *s, const Kept *x)
+{
+    for (unsigned k = 0; k < LLVMCountIncoming(x->value); k++) {
+        if (x->is_there.data[k])
+            continue;
+        Block from = LLVMGetIncomingBlock(x->value, k);
+        LLVMPositionBuilderBefore(s->b, LLVMGetBasicBlockTerminator(from));
+        write(s, x, LLVMGetIncomingValue(x->value, k));
+    }
+}
+
 static void write_before_barriers(Barriers *s, const Kept *x)
 {
+    search_on_from(s, LLVMGetInstructionParent(x->value));
     for (uint32_t k = 0; k < x->barriers.len; k++) {
         const Barrier *barrier = &s->barriers.data[x->barriers.data[k]];
         if (!was_seen(s, barrier->before))
@@ -418,10 +529,10 @@ static void keep_values(Barriers *s)
         const Kept *x = &s->kept.data[n];
         if (x->from)
             continue;
-        Block home = LLVMGetInstructionParent(x->value);
-        search_on_from(s, home);
-        if (was_seen(s, home))
+        if (x->in_a_loop)
             write_before_barriers(s, x);
+        else if (x->at_edges)
+            write_at_edges(s, x);
         else
             write_where_made(s, x);
     }

@@ -266,8 +266,9 @@ static const char fast_passes[] = "always-inline,function("
  * for zeros behind that are none, on every machine. The first tier ends with it for this, too. */
 static const char plain_passes[] = "function(instsimplify)";
 
-/* After barriers.c. */
-static const char variable_passes[] = "function(mem2reg)";
+/* Before and after barriers.c, which keeps what is there twice twice. */
+static const char alike_passes[] = "function(early-cse)";
+static const char variable_passes[] = "function(mem2reg,adce)";
 
 static bool unwanted(const Compile *c)
 {
@@ -293,6 +294,10 @@ static bool optimise_fully(Compile *c)
 
 static bool return_at_barriers(Compile *c)
 {
+    if (!LLVMGetNamedFunction(c->module, CPU_BARRIER_NAME))
+        return true;
+    if (!run(c, alike_passes))
+        return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
     bool done = cpu_return_at_barriers(c->module, layout, c->target, c->out);
     LLVMDisposeTargetData(layout);
