@@ -31,11 +31,18 @@ typedef struct Barrier {
     Block before, behind;
 } Barrier;
 
+/* A barrier that a value lives across, and the block behind it where it is read again. */
+typedef struct Crossing {
+    uint32_t barrier;
+    Block read_in;
+} Crossing;
+
 typedef struct Kept {
     Val value, from; /* from: what it is made of again, which is kept in place of it; or NULL */
     Val variable;
     uint64_t at;            /* in CpuEnv.kept */
-    VEC(uint32_t) barriers; /* that it lives across */
+    VEC(Crossing) barriers; /* that it lives across */
+    bool lives_longer;      /* than its uses: others are made from it */
     bool in_a_loop;         /* is made in one that runs without coming to a barrier */
     bool at_edges;          /* a phi that is written where control comes to it, but for the edges */
     VEC(bool) is_there;     /* with a value that is in its place already */
@@ -61,6 +68,7 @@ typedef struct Barriers {
     /* a search through blocks */
     VEC(Block) queue;
     Map seen; /* blocks: which search it was */
+    uint32_t n_uses; /* of what search_life has come to */
     uint64_t search, steps;
     bool returns; /* the result */
 } Barriers;
@@ -119,6 +127,7 @@ static void search_life(Barriers *s, Val value)
             if (LLVMGetIncomingValue(user, n) == value && LLVMGetIncomingBlock(user, n) != home)
                 come_to(s, LLVMGetIncomingBlock(user, n));
     }
+    s->n_uses = s->queue.len;
     for (uint32_t k = 0; k < s->queue.len; k++) {
         Val block = LLVMBasicBlockAsValue(s->queue.data[k]);
         for (LLVMUseRef u = LLVMGetFirstUse(block); u; u = LLVMGetNextUse(u))
@@ -252,22 +261,57 @@ static Kept *keep(Barriers *s, Val value)
     return &vec_last(&s->kept);
 }
 
-static bool lives_across(const Kept *x, uint32_t barrier)
+static const Crossing *crossing_of(const Kept *x, uint32_t barrier)
 {
-    uint32_t k = 0;
-    while (k < x->barriers.len && x->barriers.data[k] != barrier)
-        k++;
-    return k < x->barriers.len;
+    for (uint32_t k = 0; k < x->barriers.len; k++)
+        if (x->barriers.data[k].barrier == barrier)
+            return &x->barriers.data[k];
+    return NULL;
+}
+
+static bool is_used_in(const Barriers *s, Block b)
+{
+    for (uint32_t k = 0; k < s->n_uses; k++)
+        if (s->queue.data[k] == b)
+            return true;
+    return false;
+}
+
+/* The only block behind another one that the searched value lives into, if control comes to it from
+ * nowhere else. */
+static Block only_way(const Barriers *s, Block from)
+{
+    Block to = NULL;
+    Val last = LLVMGetBasicBlockTerminator(from);
+    for (unsigned n = 0; n < LLVMGetNumSuccessors(last); n++)
+        if (was_seen(s, LLVMGetSuccessor(last, n))) {
+            if (to || looked_up(&s->behind, LLVMGetSuccessor(last, n)))
+                return NULL;
+            to = LLVMGetSuccessor(last, n);
+        }
+    LLVMUseRef first = to ? LLVMGetFirstUse(LLVMBasicBlockAsValue(to)) : NULL;
+    return first && !LLVMGetNextUse(first) ? to : NULL;
+}
+
+/* Not where it may not be used after all. */
+static Block find_read(const Barriers *s, Block behind)
+{
+    for (Block to; !is_used_in(s, behind) && (to = only_way(s, behind)) != NULL;)
+        behind = to;
+    return behind;
 }
 
 static void find_life(Barriers *s, Val value)
 {
     search_life(s, value);
-    for (uint32_t k = 0; k < s->barriers.len; k++)
-        if (was_seen(s, s->barriers.data[k].behind)) {
-            Kept *x = keep(s, value);
-            vec_push(&s->arena, &x->barriers, k);
-        }
+    for (uint32_t k = 0; k < s->barriers.len; k++) {
+        Block behind = s->barriers.data[k].behind;
+        if (!was_seen(s, behind))
+            continue;
+        Kept *x = keep(s, value);
+        vec_push(&s->arena, &x->barriers,
+                 (Crossing){ k, x->from ? behind : find_read(s, behind) });
+    }
 }
 
 static void keep_what_others_are_made_from(Barriers *s)
@@ -278,8 +322,10 @@ static void keep_what_others_are_made_from(Barriers *s)
             continue;
         Kept *x = keep(s, made.from);
         for (uint32_t k = 0; k < made.barriers.len; k++)
-            if (!lives_across(x, made.barriers.data[k]))
+            if (!crossing_of(x, made.barriers.data[k].barrier)) {
                 vec_push(&s->arena, &x->barriers, made.barriers.data[k]);
+                x->lives_longer = true;
+            }
     }
 }
 
@@ -332,7 +378,7 @@ static void share_place(Barriers *s, uint32_t a, uint32_t b)
 {
     Kept *x, *y;
     uint32_t of_a = number_of(s, a)->first, of_b = number_of(s, b)->first;
-    if (of_a == of_b)
+    if (of_a == of_b || number_of(s, a)->lives_longer || number_of(s, b)->lives_longer)
         return;
     for (uint32_t n = of_a; (x = number_of(s, n)) != NULL; n = x->next)
         if (live_together(s, x, of_b))
@@ -513,7 +559,7 @@ static void write_before_barriers(Barriers *s, const Kept *x)
 {
     search_on_from(s, LLVMGetInstructionParent(x->value));
     for (uint32_t k = 0; k < x->barriers.len; k++) {
-        const Barrier *barrier = &s->barriers.data[x->barriers.data[k]];
+        const Barrier *barrier = &s->barriers.data[x->barriers.data[k].barrier];
         if (!was_seen(s, barrier->before))
             continue; /* what another barrier has kept is there still */
         LLVMPositionBuilderBefore(s->b, barrier->call);
@@ -559,11 +605,19 @@ static Val value_again(Barriers *s, Map *again, Val value)
 static void values_behind(Barriers *s, uint32_t barrier)
 {
     Map again = { 0 };
-    LLVMPositionBuilderBefore(s->b, LLVMGetFirstInstruction(s->barriers.data[barrier].behind));
+    Block behind = s->barriers.data[barrier].behind;
+    Val first = LLVMGetFirstInstruction(behind);
     for (uint32_t n = 0; n < s->kept.len; n++) {
         const Kept *x = &s->kept.data[n];
-        if (lives_across(x, barrier))
-            LLVMBuildStore(s->b, value_again(s, &again, x->value), x->variable);
+        const Crossing *c = crossing_of(x, barrier);
+        if (!c)
+            continue;
+        if (c->read_in == behind)
+            LLVMPositionBuilderBefore(s->b, first);
+        else
+            ir_build_at_top(s->b, c->read_in);
+        Val value = c->read_in == behind ? value_again(s, &again, x->value) : read(s, x);
+        LLVMBuildStore(s->b, value, x->variable);
     }
 }
 

@@ -267,7 +267,7 @@ static const char fast_passes[] = "always-inline,function("
 static const char plain_passes[] = "function(instsimplify)";
 
 /* Before and after barriers.c, which keeps what is there twice twice. */
-static const char alike_passes[] = "function(early-cse)";
+static const char alike_passes[] = "function(early-cse,break-crit-edges)";
 static const char variable_passes[] = "function(mem2reg,adce)";
 
 static bool unwanted(const Compile *c)
