@@ -20,10 +20,10 @@ typedef LLVMBasicBlockRef Block;
 typedef LLVMTypeRef Type;
 
 enum {
-    MOST_KEPT = 16 << 10,     /* bytes a subgroup: more is left to a stack */
-    MOST_BARRIERS = 1 << 10,  /* likewise */
-    MOST_STEPS = 4 << 20,     /* from uses back to what is used, through blocks */
-    LINE = 64                 /* what CpuEnv.kept is aligned to */
+    MOST_KEPT = 16 << 10,    /* bytes a subgroup: more is left to a stack */
+    MOST_BARRIERS = 1 << 10, /* likewise */
+    MOST_STEPS = 4 << 20,    /* from uses back to what is used, through blocks */
+    LINE = 64                /* what CpuEnv.kept is aligned to */
 };
 
 typedef struct Barrier {
@@ -61,13 +61,13 @@ typedef struct Barriers {
     VEC(Barrier) barriers;
     Map behind; /* blocks: 1 + the number of the barrier before */
     VEC(Kept) kept;
-    Map number; /* by value: 1 + its number there */
+    Map number;                /* by value: 1 + its number there */
     VEC(Val) allocas, scratch; /* scratch: that nothing is in across a barrier */
     VEC(uint64_t) alloca_at;
     uint64_t bytes;
     /* a search through blocks */
     VEC(Block) queue;
-    Map seen; /* blocks: which search it was */
+    Map seen;        /* blocks: which search it was */
     uint32_t n_uses; /* of what search_life has come to */
     uint64_t search, steps;
     bool returns; /* the result */
@@ -167,8 +167,8 @@ static bool is_mask(const Barriers *s, Type t)
 /* As what a value is in memory. */
 static Type memory_type(const Barriers *s, Type t)
 {
-    bool as_it_is = !is_mask(s, t) ||
-                    (s->has_mask_registers && LLVMGetTypeKind(t) == LLVMVectorTypeKind);
+    bool as_it_is =
+        !is_mask(s, t) || (s->has_mask_registers && LLVMGetTypeKind(t) == LLVMVectorTypeKind);
     return as_it_is ? t : ir_type_like(t, LLVMInt8TypeInContext(s->context));
 }
 
@@ -256,7 +256,8 @@ static Kept *keep(Barriers *s, Val value)
     uint64_t number = looked_up(&s->number, value);
     if (number)
         return &s->kept.data[number - 1];
-    vec_push(&s->arena, &s->kept, (Kept){ .value = value, .from = is_made_soon(value) ? made_from(value) : NULL });
+    vec_push(&s->arena, &s->kept,
+             (Kept){ .value = value, .from = is_made_soon(value) ? made_from(value) : NULL });
     map_put(&s->arena, &s->number, (uintptr_t)value, s->kept.len);
     return &vec_last(&s->kept);
 }
@@ -309,8 +310,7 @@ static void find_life(Barriers *s, Val value)
         if (!was_seen(s, behind))
             continue;
         Kept *x = keep(s, value);
-        vec_push(&s->arena, &x->barriers,
-                 (Crossing){ k, x->from ? behind : find_read(s, behind) });
+        vec_push(&s->arena, &x->barriers, (Crossing){ k, x->from ? behind : find_read(s, behind) });
     }
 }
 
@@ -584,7 +584,7 @@ static void keep_values(Barriers *s)
     }
 }
 
-/* A value behind a barrier: read, or made again. Not what is there anyway, an argument or memory. */
+/* A value behind a barrier: read, or made again; NULL: it is there anyway. */
 static Val value_again(Barriers *s, Map *again, Val value)
 {
     uint64_t v = looked_up(again, value), number = looked_up(&s->number, value);
@@ -696,8 +696,8 @@ static void try_to_return(void *user)
     s->returns = true;
 }
 
-bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout,
-                            const CpuTarget *target, CpuJit *out)
+bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout, const CpuTarget *target,
+                            CpuJit *out)
 {
     Barriers s = { .module = module,
                    .context = LLVMGetModuleContext(module),

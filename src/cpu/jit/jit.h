@@ -61,8 +61,8 @@ void cpu_join_dots(LLVMModuleRef module);
 
 /* Where all barriers are the kernel's own and little lives across them; sets out's fields for this.
  * Leaves variables. False: out of memory. */
-bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout,
-                            const CpuTarget *target, CpuJit *out);
+bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout, const CpuTarget *target,
+                            CpuJit *out);
 void cpu_call_barriers(LLVMModuleRef module); /* what barriers there are still */
 
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */

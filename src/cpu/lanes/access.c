@@ -489,11 +489,19 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
                        mask ? mask : lanes_mask(e));
 }
 
+/* A vector has two lanes' numbers at most then, so that it takes fewer permutations to transpose
+ * what each lane loads, if that are neighbours. */
+static bool is_far(const EmitPointer *p)
+{
+    enum { FAR = 32 };
+    return address_lane_stride(p) >= FAR;
+}
+
 /* Where each scalar would take a gather. The number of scalars, 0: none. */
 static uint32_t load_chunk(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
                            LV *leaves)
 {
-    if (in_groups(e, p, part) || same_in_groups(e, p) || windows_wanted(e, p, part))
+    if (in_groups(e, p, part) || same_in_groups(e, p) || (windows_wanted(e, p, part) && !is_far(p)))
         return 0;
     uint32_t loaded = chunks_load(e, p, part, n, leaves);
     for (uint32_t k = 0; k < loaded; k++)
@@ -723,11 +731,21 @@ static bool is_apart(Emit *e, const EmitPointer *p, const LanesPart *part, uint3
     return apart;
 }
 
+static bool is_plain(Emit *e, const EmitPointer *p)
+{
+    return !address_checked(e, p) && p->at.rule != LAYOUT_LANES && !p->volatile_ && !p->builtin;
+}
+
 bool access_is_apart(Emit *e, const EmitPointer *p)
 {
+    return is_plain(e, p) && is_apart(e, p, &(LanesPart){ 0, p->at.type }, 1);
+}
+
+bool access_is_far(Emit *e, const EmitPointer *p)
+{
     LanesPart part = { 0, p->at.type };
-    return !address_checked(e, p) && p->at.rule != LAYOUT_LANES && !p->volatile_ && !p->builtin &&
-           is_apart(e, p, &part, 1);
+    return is_plain(e, p) && p->lane_index && !in_groups(e, p, &part) && !same_in_groups(e, p) &&
+           is_far(p);
 }
 
 /* With robust access one test tells whether all that the lanes load is inside. */

@@ -106,6 +106,8 @@ void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
 /* Whether the lanes' scalars lie apart, so that each takes a gather of its own, unchecked. */
 bool access_is_apart(Emit *e, const EmitPointer *p);
+/* Whether a number would be taken from vectors with one or two lanes' each. */
+bool access_is_far(Emit *e, const EmitPointer *p);
 /* If the lanes' numbers or vectors most likely lie in a row, with a few of the next ones between
  * them, and are best loaded with these: how many there are from lane to lane. Else 0. */
 uint32_t access_row_stride(Emit *e, const EmitPointer *p);

@@ -202,12 +202,14 @@ static Row in_rows(const Around *r, uint32_t stride)
 
 /* What is loaded together; n = 0: no others are. Where lanes' addresses differ by constants table.c
  * loads them, splits numbers of 8 bytes, and takes words from the same chunks. */
-static Row plan(Emit *e, const EmitPointer *p, const Around *r)
+static Row plan(Emit *e, const EmitPointer *p, const Around *r, bool far)
 {
     LanesPart part[MOST];
     LanesTable *t = NEW(e->arena, LanesTable);
     uint32_t size = emit_scalar_bytes(e, p->at.type);
-    Row none = { .n = 0 }, row;
+    Row none = { .n = 0 }, row = choose(r, BYTES / size);
+    if (far && row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n))
+        return row;
     if (table_open(e, p, t) && table_suits(e, t, &(LanesPart){ 0, p->at.type }, 1)) {
         row = choose(r, SPLIT_BYTES / size);
         bool splits = p->at.type->kind == SPV_INT && row.n * size == SPLIT_BYTES;
@@ -217,7 +219,6 @@ static Row plan(Emit *e, const EmitPointer *p, const Around *r)
                      table_suits(e, t, parts_of(e, p, &row, part), row.n);
         return suits ? row : none;
     }
-    row = choose(r, BYTES / size);
     return row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n) ? row : none;
 }
 
@@ -236,10 +237,11 @@ static Row find_row(Emit *e, const SpvInst *i, const EmitPointer *p, Around *r)
         !is_dense(e->module, chain, size))
         return (Row){ .n = 0 };
     stride = access_row_stride(e, p);
-    if (!stride && (t != scalar || !access_is_apart(e, p)))
+    bool far = !stride && t == scalar && access_is_far(e, p);
+    if (!stride && !far && (t != scalar || !access_is_apart(e, p)))
         return (Row){ .n = 0 };
     look_around(e, i, r);
-    return stride ? in_rows(r, stride) : plan(e, p, r);
+    return stride ? in_rows(r, stride) : plan(e, p, r, far);
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)

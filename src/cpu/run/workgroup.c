@@ -120,7 +120,10 @@ static bool add_strands(ExecPool *pool, uint32_t n, size_t stack)
 }
 
 /* With memory of their own, of a workgroup. */
-static uint32_t strands_of(const ExecPlan *p) { return p->fibers || p->phases ? p->n_subgroups : 1; }
+static uint32_t strands_of(const ExecPlan *p)
+{
+    return p->fibers || p->phases ? p->n_subgroups : 1;
+}
 
 static bool prepare_strands(ExecPool *pool, const ExecPlan *p)
 {
