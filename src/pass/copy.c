@@ -407,3 +407,21 @@ SpvBlock *loop_copy(PassLoopCopy *l, SpvBlock *after)
     copy_loop_decorations(l);
     return after;
 }
+
+uint32_t loop_detour(const PassLoopCopy *l, uint32_t p, PassDetour *d)
+{
+    const CfgBlock *blocks = l->g->blocks, *b = &blocks[p];
+    const SpvInst *term = b->block->insts.last;
+    if (term->op != SpvOpBranchConditional || b->n_succs != 2)
+        return UINT32_MAX;
+    for (uint32_t way = 0; way < 2; way++) {
+        uint32_t q = b->succs[way], join = b->succs[!way];
+        *d = (PassDetour){ q, 0, spv_operand(term, 1) == blocks[q].block->id };
+        for (; q != join && blocks[q].n_succs == 1 && blocks[q].n_preds == 1; d->n++)
+            q = blocks[q].succs[0];
+        if (q == join && q != l->loop->header && blocks[q].n_preds == 2 &&
+            cfg_in_loop(l->loop, l->g, d->first) && cfg_in_loop(l->loop, l->g, q))
+            return join;
+    }
+    return UINT32_MAX;
+}

@@ -147,6 +147,14 @@ void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
+/* A detour that the branch of block p (its position) may make in a loop: `n` blocks from `first` on,
+ * one after the other, to where p else leads to, which is returned; UINT32_MAX: it is none. */
+typedef struct PassDetour {
+    uint32_t first, n;
+    bool on_true;
+} PassDetour;
+uint32_t loop_detour(const PassLoopCopy *l, uint32_t p, PassDetour *d);
+
 /* ---- row_loops.c ----------------------------------------------------------------------------- */
 
 /* How many iterations to do at once where each invocation walks along a row of its own; 1: none

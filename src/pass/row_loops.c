@@ -173,17 +173,22 @@ typedef struct Rotated {
     SpvBlock *guard, *before, *via, *behind;
 } Rotated;
 
-/* One line, which its end alone leaves. */
+/* One line, with detours, which its end alone leaves. */
 static bool is_left_by_end(const Rotated *s)
 {
-    uint32_t p = s->l.loop->header, n = 1;
-    for (; p != s->l.loop->latch; n++) {
+    uint32_t p = s->l.loop->header, n = 1, joins = p;
+    while (p != s->l.loop->latch && n <= s->l.loop->n_blocks) {
         const CfgBlock *b = &s->g->blocks[p];
-        if (b->n_succs != 1 || n > s->l.loop->n_blocks || (n > 1 && b->n_preds != 1))
+        PassDetour d = { .n = 0 };
+        if (b->n_preds != 1 && p != joins)
             return false;
-        p = b->succs[0];
+        p = b->n_succs == 1 ? b->succs[0] : (joins = loop_detour(&s->l, p, &d));
+        if (p == NONE)
+            return false;
+        n += 1 + d.n;
     }
     return n == s->l.loop->n_blocks && s->l.blocks.len == n && s->g->blocks[p].n_succs == 2 &&
+           (s->g->blocks[p].n_preds == 1 || p == joins) &&
            s->l.latch->insts.last->op == SpvOpBranchConditional;
 }
 

@@ -15,6 +15,9 @@
  * step is started that the old loop would not have started. The code that is evaluated in advance
  * must have no effects: it consists of pure instructions that cannot fail, and of loads that do not
  * depend on the counters.
+ *
+ * The line may make detours on conditions that can be evaluated in advance as well (`if (k < n)`).
+ * A strip makes all of them; from where one is not made, the old loop goes on.
  */
 #include "pass/edit.h"
 
@@ -30,17 +33,32 @@ enum {
     LEAST_BYTES = 64,
 };
 
+/* What must hold for a step: the header's condition, or a detour's. */
+typedef struct Test {
+    SpvId condition;
+    bool on_true;
+} Test;
+
+/* A block of the line, and which one control comes from. */
+typedef struct Place {
+    SpvBlock *block;
+    SpvId from;
+} Place;
+
 typedef struct Miner {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
+    const Uniformity *u;
     PassLoopMarks marks;
     PassIdWords ids;
     PassLoopCopy l;
     uint32_t good, steps;        /* bytes of k; iterations at once */
     bool divergent;              /* invocations leave one by one */
     SpvBlock *head, *body, *out; /* of the new loop; `out` leads to the old one */
-    SpvId *cloned;               /* by step and place in slice */
+    VEC(Place) line;             /* the loop's blocks, from the header on */
+    VEC(Test) tests;
+    SpvId *cloned; /* by step and place in slice */
     /* what the condition is made of, in the loop, header phis included */
     VEC(SpvInst *) slice;
     SpvId *new_phi; /* by place in slice */
@@ -76,26 +94,61 @@ static bool is_harmless(SpvModule *m, const SpvInst *i)
     return info && !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC | SPV_OPF_BARRIER)) &&
            (spv_is_pure(i) || i->op == SpvOpPhi || i->op == SpvOpLabel || i->op == SpvOpLoopMerge ||
             i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
-            i->op == SpvOpCooperativeMatrixMulAddKHR);
+            i->op == SpvOpSelectionMerge || i->op == SpvOpCooperativeMatrixMulAddKHR);
 }
 
-/* The header branches into the line, each block of it to the next, the last to the header. */
+static void put_in_line(Miner *s, uint32_t p, SpvId from)
+{
+    vec_push(s->c->scratch, &s->line, (Place){ s->g->blocks[p].block, from });
+}
+
+/* Puts the detour that block p may make in line. Where it leads to; NONE: it is none. */
+static uint32_t make_detour(Miner *s, uint32_t p)
+{
+    PassDetour d;
+    uint32_t join = loop_detour(&s->l, p, &d), q = d.first;
+    const SpvInst *term = s->g->blocks[p].block->insts.last;
+    if (join == NONE)
+        return NONE;
+    for (uint32_t k = 0; k < d.n; k++, q = s->g->blocks[q].succs[0])
+        put_in_line(s, q, vec_last(&s->line).block->id);
+    vec_push(s->c->scratch, &s->tests, (Test){ spv_operand(term, 0), d.on_true });
+    return join;
+}
+
+/* The header branches into the line, each block of it to the next, or to a detour and the next, the
+ * last to the header. */
 static bool is_straight(Miner *s)
 {
     const CfgBlock *h = &s->g->blocks[s->l.loop->header];
-    uint32_t seen = 1, inside = NONE;
-    if (h->block->insts.last->op != SpvOpBranchConditional || h->n_succs != 2 ||
+    SpvInst *term = h->block->insts.last;
+    uint32_t inside = NONE;
+    s->line.len = s->tests.len = 0;
+    if (term->op != SpvOpBranchConditional || h->n_succs != 2 ||
         s->l.blocks.len != s->l.loop->n_blocks)
         return false;
     for (uint32_t k = 0; k < 2; k++)
         if (cfg_in_loop(s->l.loop, s->g, h->succs[k]))
             inside = inside == NONE ? h->succs[k] : s->l.loop->header;
-    for (uint32_t p = inside; p != NONE && p != s->l.loop->header;
-         p = s->g->blocks[p].succs[0], seen++)
-        if (s->g->blocks[p].n_succs != 1 || s->g->blocks[p].n_preds != 1 ||
-            s->g->blocks[p].block->insts.last->op != SpvOpBranch)
+    if (inside == NONE || inside == s->l.loop->header)
+        return false;
+    bool on_true = spv_operand(term, 1) == s->g->blocks[inside].block->id;
+    vec_push(s->c->scratch, &s->tests, (Test){ spv_operand(term, 0), on_true });
+    put_in_line(s, s->l.loop->header, 0);
+    uint32_t joins = NONE;
+    for (uint32_t p = inside, next; p != s->l.loop->header; p = next) {
+        const CfgBlock *b = &s->g->blocks[p];
+        if ((b->n_preds != 1 && p != joins) || s->line.len > s->l.loop->n_blocks)
             return false;
-    return inside != NONE && seen == s->l.loop->n_blocks;
+        put_in_line(s, p, vec_last(&s->line).block->id);
+        next = b->n_succs == 1 && b->block->insts.last->op == SpvOpBranch ? b->succs[0]
+                                                                          : make_detour(s, p);
+        if (next == NONE)
+            return false;
+        joins = b->n_succs == 1 ? NONE : next;
+        s->divergent |= b->n_succs != 1 && s->u->divergent_branch[p];
+    }
+    return s->line.len == s->l.loop->n_blocks;
 }
 
 /* Length in bytes of k of the chain of multiply-adds from a header phi to what the latch passes on,
@@ -126,7 +179,7 @@ static uint32_t chain_steps(const Miner *s, uint32_t longest)
 }
 
 /* Steps worth doing at once; 1: the loop is not one of ours. */
-static uint32_t choose_steps(Miner *s, const Uniformity *u)
+static uint32_t choose_steps(Miner *s)
 {
     uint32_t *uses = NEW_ARRAY(s->c->scratch, uint32_t, s->m->bound), longest = 0;
     for (uint32_t n = 0; n < s->l.blocks.len; n++) {
@@ -142,7 +195,7 @@ static uint32_t choose_steps(Miner *s, const Uniformity *u)
         longest = MAX(longest, chain_bytes(s, i, uses));
     if (longest)
         return s->divergent ? 1 : chain_steps(s, longest);
-    return s->c->options->whole ? loop_row_steps(&s->l, u, s->good != GOOD_BYTES) : 1;
+    return s->c->options->whole ? loop_row_steps(&s->l, s->u, s->good != GOOD_BYTES) : 1;
 }
 
 /* ---- the condition, ahead of time ------------------------------------------------------------ */
@@ -155,23 +208,39 @@ static uint32_t slice_place(const Miner *s, const SpvInst *i)
     return NONE;
 }
 
-/* Gathers what `id` is made of. A load's address must not be made of counters. */
-static bool add_to_slice(Miner *s, SpvId id)
+/* Whether what a load's address is made of are no counters. */
+static bool is_steady(Miner *s, const SpvInst *load)
 {
-    VEC(uint32_t) loads = { 0 };
-    SpvInst *root = spv_def(s->m, id);
-    s->slice.len = 0;
-    if (!in_loop(s, id))
-        return false;
-    vec_push(s->c->scratch, &s->slice, root);
-    for (uint32_t k = 0; k < s->slice.len; k++) {
+    VEC(SpvId) work = { 0 };
+    vec_push(s->c->scratch, &work, load->id);
+    for (uint32_t n = 0; n < work.len; n++) {
+        SpvInst *i = spv_def(s->m, work.data[n]);
+        if (i->op == SpvOpPhi || work.len > MAX_SLICE * 4)
+            return false;
+        edit_ids(i, &s->ids);
+        for (uint32_t o = 0; o < s->ids.n; o++)
+            if (in_loop(s, i->words[s->ids.at[o]]))
+                vec_push(s->c->scratch, &work, i->words[s->ids.at[o]]);
+    }
+    return true;
+}
+
+/* Gathers what a condition is made of. */
+static bool add_to_slice(Miner *s, SpvId id, bool of_header)
+{
+    uint32_t first = s->slice.len;
+    if (in_loop(s, id) && slice_place(s, spv_def(s->m, id)) == NONE)
+        vec_push(s->c->scratch, &s->slice, spv_def(s->m, id));
+    for (uint32_t k = first; k < s->slice.len; k++) {
         SpvInst *i = s->slice.data[k];
         bool phi = is_header_phi(s, i), load = i->op == SpvOpLoad;
         if ((!phi && !load && !edit_cannot_fail(s->m, i)) || (i->op == SpvOpPhi && !phi) ||
             s->slice.len > MAX_SLICE || (!phi && spv_n_operands(i) > MAX_SLICE))
             return false;
-        if (load)
-            vec_push(s->c->scratch, &loads, k);
+        /* a detour may be in a loop that does not run at all */
+        bool there = of_header || i->block == s->l.header || loads_constant(s->m, i);
+        if (load && (!there || !is_steady(s, i)))
+            return false;
         edit_ids(i, &s->ids);
         for (uint32_t o = 0; o < s->ids.n; o++) {
             SpvId operand = i->words[s->ids.at[o]];
@@ -181,20 +250,17 @@ static bool add_to_slice(Miner *s, SpvId id)
                 vec_push(s->c->scratch, &s->slice, spv_def(s->m, operand));
         }
     }
-    for (uint32_t k = 0; k < loads.len; k++) {
-        VEC(SpvId) work = { 0 };
-        vec_push(s->c->scratch, &work, s->slice.data[loads.data[k]]->id);
-        for (uint32_t n = 0; n < work.len; n++) {
-            SpvInst *i = spv_def(s->m, work.data[n]);
-            if (i->op == SpvOpPhi || work.len > MAX_SLICE * 4)
-                return false;
-            edit_ids(i, &s->ids);
-            for (uint32_t o = 0; o < s->ids.n; o++)
-                if (in_loop(s, i->words[s->ids.at[o]]))
-                    vec_push(s->c->scratch, &work, i->words[s->ids.at[o]]);
-        }
-    }
     return true;
+}
+
+/* What all tests are made of. */
+static bool find_slice(Miner *s)
+{
+    s->slice.len = 0;
+    for (uint32_t k = 0; k < s->tests.len; k++)
+        if (!add_to_slice(s, s->tests.data[k].condition, k == 0))
+            return false;
+    return in_loop(s, s->tests.data[0].condition);
 }
 
 static SpvInst *put_copy(Miner *s, SpvBlock *b, SpvInst *i)
@@ -253,11 +319,15 @@ static void split_phis(Miner *s)
     }
 }
 
-static void copy_line(Miner *s, const SpvBlock *b)
+static void copy_place(Miner *s, const Place *at)
 {
-    for (SpvInst *i = b->insts.first->next; i != b->insts.last; i = i->next) {
-        if (is_header_phi(s, i) || i->op == SpvOpLoopMerge)
+    for (SpvInst *i = at->block->insts.first->next; i != at->block->insts.last; i = i->next) {
+        if (is_header_phi(s, i) || i->op == SpvOpLoopMerge || i->op == SpvOpSelectionMerge)
             continue;
+        if (i->op == SpvOpPhi) {
+            s->marks.map[i->id] = loop_mapped(&s->l, loop_incoming(i, at->from));
+            continue;
+        }
         SpvInst *copy = spv_clone_inst(s->m, i);
         edit_ids(copy, &s->ids);
         for (uint32_t k = 0; k < s->ids.n; k++)
@@ -303,11 +373,30 @@ static void append_merge(Miner *s)
                 hint ? 4 : 3);
 }
 
-static void mine(Miner *s, bool on_true)
+/* Whether a test holds for a step, in the new header. */
+static SpvId holds_ahead(Miner *s, const Test *t, uint32_t step)
+{
+    SpvId holds = in_loop(s, t->condition)
+                      ? ahead(s, slice_place(s, spv_def(s->m, t->condition)), step)
+                      : t->condition;
+    if (t->on_true)
+        return holds;
+    SpvInst *inverse =
+        spv_make(s->m, SpvOpLogicalNot, spv_bool_type(s->m), spv_new_id(s->m), &holds, 1);
+    return put_copy(s, s->head, inverse)->id;
+}
+
+static SpvId both(Miner *s, SpvId x, SpvId y)
+{
+    uint32_t of[2] = { x, y };
+    SpvInst *two = spv_make(s->m, SpvOpLogicalAnd, spv_bool_type(s->m), spv_new_id(s->m), of, 2);
+    return x ? put_copy(s, s->head, two)->id : y;
+}
+
+static void mine(Miner *s)
 {
     SpvBlock *header = s->l.header;
-    SpvInst *term = header->insts.last;
-    SpvId condition = spv_operand(term, 0), all = 0, boolean = spv_bool_type(s->m);
+    SpvId all = 0;
     Arena *a = s->c->scratch;
     s->out = spv_new_block(s->g->function, header->prev);
     s->head = spv_new_block(s->g->function, header->prev);
@@ -317,18 +406,9 @@ static void mine(Miner *s, bool on_true)
     s->cloned = NEW_ARRAY(a, SpvId, s->slice.len * s->steps);
     loop_redirect_entries(&s->l, s->head);
     split_phis(s);
-    for (uint32_t n = 0; n < s->steps; n++) {
-        SpvId holds = ahead(s, slice_place(s, spv_def(s->m, condition)), n);
-        if (!on_true)
-            holds = put_copy(s, s->head,
-                             spv_make(s->m, SpvOpLogicalNot, boolean, spv_new_id(s->m), &holds, 1))
-                        ->id;
-        all = !all ? holds
-                   : put_copy(s, s->head,
-                              spv_make(s->m, SpvOpLogicalAnd, boolean, spv_new_id(s->m),
-                                       (uint32_t[]){ all, holds }, 2))
-                         ->id;
-    }
+    for (uint32_t n = 0; n < s->steps; n++)
+        for (uint32_t k = 0; k < s->tests.len; k++)
+            all = both(s, all, holds_ahead(s, &s->tests.data[k], n));
     if (s->divergent)
         all = edit_all(s->m, s->head, NULL, all); /* that are in the loop */
     if (s->l.loop->merge_inst)
@@ -336,10 +416,8 @@ static void mine(Miner *s, bool on_true)
     edit_append(s->m, s->head, SpvOpBranchConditional, (uint32_t[]){ all, s->body->id, s->out->id },
                 3);
     for (uint32_t n = 0; n < s->steps; n++) {
-        copy_line(s, header);
-        for (SpvBlock *b = edit_block(s->m, spv_operand(term, on_true ? 1 : 2)); b != header;
-             b = edit_block(s->m, spv_operand(b->insts.last, 0)))
-            copy_line(s, b);
+        for (uint32_t k = 0; k < s->line.len; k++)
+            copy_place(s, &s->line.data[k]);
         next_step(s);
     }
     edit_append(s->m, s->body, SpvOpBranch, &s->head->id, 1);
@@ -348,17 +426,15 @@ static void mine(Miner *s, bool on_true)
     loop_done(&s->l);
 }
 
-static bool try_loop(Miner *s, const CfgLoop *loop, const Uniformity *u)
+static bool try_loop(Miner *s, const CfgLoop *loop)
 {
-    s->divergent = u->divergent_branch[loop->header];
+    s->divergent = s->u->divergent_branch[loop->header];
     if (!loop_open(&s->l, s->c, s->g, &s->marks, loop, 64) || !is_straight(s))
         return false;
-    SpvInst *term = s->l.header->insts.last;
-    SpvBlock *yes = edit_block(s->m, spv_operand(term, 1));
-    s->steps = choose_steps(s, u);
-    if (s->steps < 2 || !add_to_slice(s, spv_operand(term, 0)))
+    s->steps = choose_steps(s);
+    if (s->steps < 2 || !find_slice(s))
         return false;
-    mine(s, yes && loop_holds(&s->l, yes));
+    mine(s);
     return true;
 }
 
@@ -374,10 +450,10 @@ static bool mine_loops(PassContext *c, uint32_t good, bool *any)
     s->g = cfg_build(c->scratch, f, c->sink);
     if (!s->g)
         return false;
-    const Uniformity *u = uniformity_build(c->scratch, c->module, s->g);
+    s->u = uniformity_build(c->scratch, c->module, s->g);
     s->marks = loop_marks(c, s->g);
     for (uint32_t k = 0; k < s->g->n_loops; k++)
-        *any |= try_loop(s, s->g->loops[k], u);
+        *any |= try_loop(s, s->g->loops[k]);
     if (!*any)
         return true;
     Cfg *g = cfg_build(c->scratch, f, c->sink);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Rows of a sparse matrix, of any length, one for each work-item: several iterations of the loop,
-// which LLVM leaves at its end, are one block, whose columns and values are loaded in chunks.
+// which LLVM leaves at its end, are one block, whose columns and values are loaded in chunks. Tests in the
+// loop that can be told ahead are told together.
 //
 // RUN: %heddle compile %s --entry sparse --isa x86-64-v4 --emit llvm-plain | %filecheck %s
-// RUN: for K in sparse backwards last; do for I in %levels; do \
+// RUN: for K in sparse backwards last some; do for I in %levels; do \
 // RUN:   alike %s 4 --entry $K --bind 0=rand:s32[257]@3 --bind 1=rand:s32[6000]@1 \
 // RUN:     --bind 2=rand:s32[6000]@2 --bind 3=rand:s32[256]@4 --bind 4=zeros:s32[256] \
 // RUN:     --global 250 --local 50 --isa $I || exit 1; done || exit 1; done
@@ -48,4 +49,14 @@ kernel void last(ARGS)
                 largest = values[k], at = k;
         while (++k < end);
     y[i] = at + largest * k;
+}
+
+kernel void some(ARGS)
+{
+    ROW
+    int sum = 0;
+    for (int k = start; k < end; k++)
+        if (k - start < (starts[i] & 15) + 6)
+            sum += values[k] * columns[k];
+    y[i] = sum;
 }
