@@ -147,7 +147,7 @@ void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
 
-/* A detour that the branch of block p (its position) may make in a loop: `n` blocks from `first` on,
+/* A detour that the branch of block p (a position) may make in a loop: `n` blocks from `first` on,
  * one after the other, to where p else leads to, which is returned; UINT32_MAX: it is none. */
 typedef struct PassDetour {
     uint32_t first, n;
