@@ -155,6 +155,37 @@ typedef struct PassDetour {
 } PassDetour;
 uint32_t loop_detour(const PassLoopCopy *l, uint32_t p, PassDetour *d);
 
+/* ---- range.c: how large numbers get ---------------------------------------------------------- */
+
+#define RANGE_UNKNOWN UINT64_MAX
+
+typedef struct PassRangeFact {
+    uint64_t largest;
+    uint32_t where; /* position of a block that dominates those where it is so; 0: nowhere */
+} PassRangeFact;
+
+/* Valid with c alone: then nothing is known of loops. */
+typedef struct PassRange {
+    PassContext *c;
+    const Cfg *g;
+    PassRangeFact *fact; /* by id, n_ids of them */
+    uint32_t n_ids;
+    uint32_t at; /* position of the block that is looked from; UINT32_MAX: any */
+} PassRange;
+
+/* A comparison that keeps a loop running: `of` < bound, a constant of at most 2^31 - 1. */
+typedef struct PassTest {
+    SpvId of;
+    uint64_t bound;
+    bool is_signed;
+} PassTest;
+
+void range_find(PassRange *s, PassContext *c, const Cfg *g); /* what loops' conditions tell */
+/* The largest value of an integer as an unsigned number, at most 2^31 - 1; RANGE_UNKNOWN. */
+uint64_t range_largest(PassRange *s, SpvId id);
+/* stays_when: the condition's value that keeps the loop running. False: it is something else. */
+bool range_test(SpvModule *m, SpvId condition, bool stays_when, PassTest *test);
+
 /* ---- row_loops.c ----------------------------------------------------------------------------- */
 
 /* How many iterations to do at once where each invocation walks along a row of its own; 1: none

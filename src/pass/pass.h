@@ -89,6 +89,8 @@ bool pass_simplify(PassContext *c);
  * and one that all invocations share, and where all run the loop equally often, the loop's
  * condition one on that. Unused instructions stay. */
 bool pass_trips(PassContext *c);
+/* Makes divisions, remainders and shifts of signed numbers that are not negative unsigned ones. */
+bool pass_signs(PassContext *c);
 /* Fully unrolls counted loops whose trip count is constant and which index variables that hold
  * matrices by their counter, ask for it ([[unroll]] with matrices inside), or are short;
  * simplifies. */

@@ -35,6 +35,7 @@ static const Pass passes[] = {
     { "load_ahead", pass_load_ahead, true, false },
     { "alike", pass_alike, true, false },
     { "unrotate", pass_unrotate, true, false },
+    { "signs", pass_signs, true, false },
     { "strip_mine", pass_strip_mine, true, false },
     { "whole", pass_whole, true, false },
 };

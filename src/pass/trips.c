@@ -14,7 +14,6 @@
  */
 #include "pass/edit.h"
 
-#define UNKNOWN UINT64_MAX
 enum { MAX_DEPTH = 16, MAX_BLOCKS = 4096 };
 static const uint64_t most = INT32_MAX;
 
@@ -23,81 +22,10 @@ typedef struct Trips {
     SpvModule *m;
     const Cfg *g;
     PassFold fold;
+    PassRange range;
     uint32_t n_ids;
     bool *is_sum; /* by id, of those that were there: a counter that is start + n * step now */
 } Trips;
-
-/* ---- how large numbers get ------------------------------------------------------------------- */
-
-/* The largest value of component k (of a scalar: 0) of a built-in variable. */
-static uint64_t largest_builtin(Trips *s, SpvId variable, uint64_t k)
-{
-    const uint32_t *size = s->c->entry.local_size;
-    uint32_t n;
-    const uint32_t *builtin = spv_decoration(s->m, variable, -1, SpvDecorationBuiltIn, &n);
-    if (!builtin || !n || !size[0] || !size[1] || !size[2])
-        return UNKNOWN;
-    if (*builtin == SpvBuiltInLocalInvocationIndex)
-        return (uint64_t)size[0] * size[1] * size[2] - 1;
-    if (*builtin == SpvBuiltInLocalInvocationId && k < 3)
-        return size[k] - 1;
-    if (*builtin == SpvBuiltInSubgroupLocalInvocationId && s->c->options->subgroup_size)
-        return s->c->options->subgroup_size - 1;
-    return UNKNOWN;
-}
-
-/* Of a load of an input or of a component of one, or of component k of such a load. */
-static uint64_t largest_input(Trips *s, const SpvInst *load, uint64_t k)
-{
-    const SpvInst *p = load && load->op == SpvOpLoad ? spv_def(s->m, spv_operand(load, 0)) : NULL;
-    if (p && p->op == SpvOpVariable)
-        return largest_builtin(s, p->id, k);
-    if (p && p->op == SpvOpAccessChain && spv_n_operands(p) == 2 &&
-        spv_constant(s->m, spv_operand(p, 1), &k))
-        return largest_builtin(s, spv_operand(p, 0), k);
-    return UNKNOWN;
-}
-
-static uint64_t largest(Trips *s, SpvId id, uint32_t depth);
-
-static uint64_t largest_binary(Trips *s, const SpvInst *i, uint32_t depth)
-{
-    uint64_t x = largest(s, spv_operand(i, 0), depth), y = largest(s, spv_operand(i, 1), depth), c;
-    bool constant = spv_constant(s->m, spv_operand(i, 1), &c) && c <= most;
-    switch (i->op) {
-    case SpvOpBitwiseAnd: return MIN(x, y);
-    case SpvOpUMod: return constant && c ? MIN(x, c - 1) : UNKNOWN;
-    case SpvOpUDiv: return constant && c && x != UNKNOWN ? x / c : x;
-    case SpvOpShiftRightLogical: return constant && c < 32 && x != UNKNOWN ? x >> c : x;
-    case SpvOpIAdd: return x == UNKNOWN || y == UNKNOWN || x + y > most ? UNKNOWN : x + y;
-    case SpvOpIMul: return x == UNKNOWN || y == UNKNOWN || x * y > most ? UNKNOWN : x * y;
-    default: return UNKNOWN;
-    }
-}
-
-/* The largest value of an integer as an unsigned number, at most 2^31 - 1; UNKNOWN. */
-static uint64_t largest(Trips *s, SpvId id, uint32_t depth)
-{
-    const SpvInst *i = spv_def(s->m, id);
-    const SpvType *t = i ? spv_type(s->m, i->type) : NULL;
-    uint64_t c;
-    if (!t || t->kind != SPV_INT || t->bits < 32 || ++depth > MAX_DEPTH)
-        return UNKNOWN;
-    if (spv_constant(s->m, id, &c))
-        return c <= most ? c : UNKNOWN;
-    switch (i->op) {
-    case SpvOpLoad: return largest_input(s, i, 0);
-    case SpvOpCompositeExtract:
-        return spv_n_operands(i) == 2
-                   ? largest_input(s, spv_def(s->m, spv_operand(i, 0)), spv_operand(i, 1))
-                   : UNKNOWN;
-    case SpvOpCopyObject:
-    case SpvOpBitcast:
-    case SpvOpUConvert:
-    case SpvOpSConvert: return largest(s, spv_operand(i, 0), depth);
-    default: return spv_n_operands(i) == 2 ? largest_binary(s, i, depth) : UNKNOWN;
-    }
-}
 
 /* ---- the loop's condition -------------------------------------------------------------------- */
 
@@ -107,45 +35,6 @@ typedef struct Counter {
     uint64_t by, largest; /* of its starts */
     SpvInst *n, *next;    /* the iteration's number, and the one behind it */
 } Counter;
-
-/* A comparison that keeps the loop running: `of` < bound. */
-typedef struct Test {
-    SpvId of;
-    uint64_t bound;
-} Test;
-
-/* `op` with its operands exchanged, or its result inverted. */
-static uint16_t turned(uint16_t op, bool exchange)
-{
-    static const uint16_t less[][4] = {
-        { SpvOpULessThan, SpvOpUGreaterThan, SpvOpULessThanEqual, SpvOpUGreaterThanEqual },
-        { SpvOpSLessThan, SpvOpSGreaterThan, SpvOpSLessThanEqual, SpvOpSGreaterThanEqual },
-    };
-    for (uint32_t row = 0; row < COUNT_OF(less); row++)
-        for (uint32_t k = 0; k < 4; k++)
-            if (less[row][k] == op)
-                return less[row][exchange ? k ^ 1 : 3 - k];
-    return 0;
-}
-
-static bool read_test(Trips *s, SpvId condition, bool stays_when, Test *test)
-{
-    const SpvInst *i = spv_def(s->m, condition);
-    uint16_t op = i && spv_n_operands(i) == 2 ? i->op : 0;
-    if (!turned(op, true))
-        return false;
-    bool constant_first = spv_constant(s->m, spv_operand(i, 0), &test->bound);
-    if (!constant_first && !spv_constant(s->m, spv_operand(i, 1), &test->bound))
-        return false;
-    test->of = spv_operand(i, constant_first);
-    op = constant_first ? turned(op, true) : op;
-    op = stays_when ? op : turned(op, false);
-    bool equal = op == SpvOpULessThanEqual || op == SpvOpSLessThanEqual;
-    if (!equal && op != SpvOpULessThan && op != SpvOpSLessThan)
-        return false;
-    test->bound += equal;
-    return test->bound && test->bound <= most;
-}
 
 /* How often the loop runs if it does so for all starts; 0: not equally often. */
 static uint64_t trips(const Counter *k, uint64_t bound)
@@ -162,12 +51,12 @@ static uint64_t trips(const Counter *k, uint64_t bound)
 static void count_at(Trips *s, const PassLoopCopy *l, const Counter *k, uint32_t p)
 {
     SpvInst *term = s->g->blocks[p].block->insts.last;
-    Test test;
+    PassTest test;
     if (s->g->blocks[p].loop != l->loop || term->op != SpvOpBranchConditional)
         return;
     bool stays = loop_stays(l, spv_operand(term, 1));
     if (stays == loop_stays(l, spv_operand(term, 2)) ||
-        !read_test(s, spv_operand(term, 0), stays, &test) ||
+        !range_test(s->m, spv_operand(term, 0), stays, &test) ||
         (test.of != k->phi->id && test.of != k->step->id))
         return;
     uint64_t n = trips(k, test.bound);
@@ -286,8 +175,8 @@ static bool read_counter(Trips *s, const PassLoopCopy *l, SpvInst *phi, Counter 
     if ((!first && spv_operand(k->step, 1) != phi->id) || !spv_constant(s->m, by, &k->by) ||
         !k->by || k->by > most || !start || !start->block)
         return false;
-    k->largest = largest(s, k->start, 0);
-    return k->largest != UNKNOWN || goes_on(s, k->start, 0);
+    k->largest = range_largest(&s->range, k->start);
+    return k->largest != RANGE_UNKNOWN || goes_on(s, k->start, 0);
 }
 
 /* Makes the phi the sum. The counter of iterations takes its place. */
@@ -339,6 +228,7 @@ bool pass_trips(PassContext *c)
     if (!s.g)
         return false;
     s.fold = fold_open(s.m, c->scratch);
+    s.range = (PassRange){ .c = c };
     s.n_ids = s.m->bound;
     s.is_sum = NEW_ARRAY(c->scratch, bool, s.n_ids);
     PassLoopMarks marks = loop_marks(c, s.g);

@@ -103,6 +103,11 @@ static bool small_constant(LV v, int64_t *x)
     return fits(*x);
 }
 
+static bool is_power(LLVMValueRef v)
+{
+    return LLVMIsAConstantInt(v) && is_pow2(LLVMConstIntGetZExtValue(v));
+}
+
 /* How many low bits of an integer are known to be zero. */
 static uint32_t trailing_zeros(LV v, uint32_t depth)
 {
@@ -112,16 +117,24 @@ static uint32_t trailing_zeros(LV v, uint32_t depth)
     }
     if (!depth || !LLVMIsAInstruction(v))
         return 0;
-    uint32_t a = LLVMGetNumOperands(v) > 0 ? trailing_zeros(LLVMGetOperand(v, 0), depth - 1) : 0;
+    uint32_t n = (uint32_t)LLVMGetNumOperands(v);
+    uint32_t a = n > 0 ? trailing_zeros(LLVMGetOperand(v, 0), depth - 1) : 0;
+    uint32_t b = n == 2 ? trailing_zeros(LLVMGetOperand(v, 1), depth - 1) : 0;
     switch (LLVMGetInstructionOpcode(v)) {
-    case LLVMMul: return a + trailing_zeros(LLVMGetOperand(v, 1), depth - 1);
-    case LLVMAdd: return MIN(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
+    case LLVMMul: return a + b;
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr:
+    case LLVMXor: return MIN(a, b);
+    case LLVMUDiv: return is_power(LLVMGetOperand(v, 1)) && a > b ? a - b : 0;
+    case LLVMURem: return is_power(LLVMGetOperand(v, 1)) && a >= b ? 64 : MIN(a, b);
     case LLVMShl:
         return LLVMIsAConstantInt(LLVMGetOperand(v, 1))
                    ? a + (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(v, 1))
                    : a;
-    case LLVMAnd: return MAX(a, trailing_zeros(LLVMGetOperand(v, 1), depth - 1));
+    case LLVMAnd: return MAX(a, b);
     case LLVMFreeze:
+    case LLVMTrunc:
     case LLVMZExt:
     case LLVMSExt: return a;
     default: return 0;
