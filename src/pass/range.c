@@ -229,6 +229,8 @@ void range_find(PassRange *s, PassContext *c, const Cfg *g)
     *s = (PassRange){ .c = c, .g = g, .n_ids = c->module->bound };
     s->fact = NEW_ARRAY(c->scratch, PassRangeFact, s->n_ids);
     for (uint32_t k = 0; k < g->n_loops; k++) { /* outer ones first */
+        if (g->loops[k]->latch == NONE)
+            continue; /* there are several */
         find_fact(s, g->loops[k]);
         find_fact_at_end(s, g->loops[k]);
     }
