@@ -138,16 +138,23 @@ static void search_life(Barriers *s, Val value)
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-/* False: some are in functions that the kernel calls. */
+static bool is_barrier(Val i, Val barrier)
+{
+    return LLVMIsACallInst(i) && LLVMGetCalledValue(i) == barrier;
+}
+
+/* Those of a block from its end on, so that what is cut off behind one has no other in it. False:
+ * some are in functions that the kernel calls. */
 static bool find_barriers(Barriers *s, Val barrier)
 {
-    for (LLVMUseRef u = LLVMGetFirstUse(barrier); u; u = LLVMGetNextUse(u)) {
-        Val call = LLVMGetUser(u);
-        if (LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)) != s->function)
-            return false;
-        vec_push(&s->arena, &s->barriers, (Barrier){ .call = call });
-    }
-    return s->barriers.len <= MOST_BARRIERS;
+    uint32_t n = 0;
+    for (LLVMUseRef u = LLVMGetFirstUse(barrier); u; u = LLVMGetNextUse(u))
+        n++;
+    for (Block b = LLVMGetFirstBasicBlock(s->function); b; b = LLVMGetNextBasicBlock(b))
+        for (Val i = LLVMGetLastInstruction(b); i; i = LLVMGetPreviousInstruction(i))
+            if (is_barrier(i, barrier))
+                vec_push(&s->arena, &s->barriers, (Barrier){ .call = i });
+    return s->barriers.len == n && n <= MOST_BARRIERS;
 }
 
 static void cut_behind(Barriers *s, uint32_t k)
@@ -262,7 +269,7 @@ static Kept *keep(Barriers *s, Val value)
     return &vec_last(&s->kept);
 }
 
-static const Crossing *crossing_of(const Kept *x, uint32_t barrier)
+static Crossing *crossing_of(const Kept *x, uint32_t barrier)
 {
     for (uint32_t k = 0; k < x->barriers.len; k++)
         if (x->barriers.data[k].barrier == barrier)
@@ -321,19 +328,36 @@ static void keep_what_others_are_made_from(Barriers *s)
         if (!made.from || !LLVMIsAInstruction(made.from) || LLVMIsAAllocaInst(made.from))
             continue;
         Kept *x = keep(s, made.from);
-        for (uint32_t k = 0; k < made.barriers.len; k++)
-            if (!crossing_of(x, made.barriers.data[k].barrier)) {
-                vec_push(&s->arena, &x->barriers, made.barriers.data[k]);
-                x->lives_longer = true;
-            }
+        for (uint32_t k = 0; k < made.barriers.len; k++) {
+            Crossing c = made.barriers.data[k], *there = crossing_of(x, c.barrier);
+            x->lives_longer |= !there;
+            if (there)
+                *there = c; /* also where it is not used itself */
+            else
+                vec_push(&s->arena, &x->barriers, c);
+        }
     }
+}
+
+static bool is_scratch(const Barriers *s, Val v)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(s->context, CPU_SCRATCH, sizeof CPU_SCRATCH - 1);
+    return LLVMIsAAllocaInst(v) && LLVMGetMetadata(v, kind);
+}
+
+/* An address of the stack, which is another one behind a barrier. */
+static bool is_lost(const Barriers *s, const Kept *x)
+{
+    Val v = x->from ? NULL : x->value;
+    while (v && LLVMIsAGetElementPtrInst(v))
+        v = LLVMGetOperand(v, 0);
+    return v && is_scratch(s, v);
 }
 
 static bool find_alloca(Barriers *s, Val i)
 {
     Val n = LLVMGetOperand(i, 0);
-    unsigned scratch = LLVMGetMDKindIDInContext(s->context, CPU_SCRATCH, sizeof CPU_SCRATCH - 1);
-    if (LLVMGetMetadata(i, scratch)) {
+    if (is_scratch(s, i)) {
         vec_push(&s->arena, &s->scratch, i);
         return true;
     }
@@ -454,7 +478,7 @@ static bool find_kept(Barriers *s)
     share_places(s);
     for (uint32_t n = 1; n <= s->kept.len && s->bytes <= MOST_KEPT; n++) {
         Kept *x = number_of(s, n);
-        if (!can_be_kept(LLVMTypeOf(x->value)))
+        if (!can_be_kept(LLVMTypeOf(x->value)) || is_lost(s, x))
             return false;
         if (!x->from && x->first == n)
             x->at = place_of_type(s, memory_type(s, LLVMTypeOf(x->value)));

@@ -620,6 +620,8 @@ void flow_barrier(Emit *e)
     LV fn = LLVMGetNamedFunction(e->ll, CPU_BARRIER_NAME);
     if (!fn)
         fn = LLVMAddFunction(e->ll, CPU_BARRIER_NAME, type);
+    /* so that what is in scratch memory on one side of it nobody relies on behind it */
+    fence(e, SpvScopeWorkgroup);
     LLVMBuildCall2(e->b, type, fn, &e->env, 1, "");
 }
 
