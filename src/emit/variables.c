@@ -176,8 +176,7 @@ const EmitInput *variable_input(Emit *e, SpvId variable) { return &e->variables-
 static LV invariant_load(Emit *e, LLVMBuilderRef b, LT type, LV address)
 {
     LV v = ir_load(b, type, address, type == e->i32 ? sizeof(uint32_t) : sizeof(uint64_t));
-    unsigned kind = LLVMGetMDKindIDInContext(e->cx, "invariant.load", 14);
-    LLVMSetMetadata(v, kind, LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, NULL, 0)));
+    ir_mark(v, "invariant.load");
     return v;
 }
 

@@ -211,6 +211,14 @@ Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, u
     return LLVMBuildCall2(b, type, call, args, n, "");
 }
 
+void ir_mark(Val i, const char *kind)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(i));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, NULL, 0);
+    LLVMSetMetadata(i, LLVMGetMDKindIDInContext(context, kind, (unsigned)strlen(kind)),
+                    LLVMMetadataAsValue(context, node));
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Makes all branches to `from` lead to `to`. (Replacing all uses would rename the phis' edges

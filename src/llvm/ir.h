@@ -81,6 +81,9 @@ enum { IR_MAX_ASM = 256 }; /* arguments */
 LLVMValueRef ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, LLVMValueRef *args,
                     unsigned n);
 
+/* Metadata without operands: the instruction is of that kind. */
+void ir_mark(LLVMValueRef i, const char *kind);
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Moves what stands before `cut`, which is not a phi, to a new block in front of its block, to

@@ -10,7 +10,9 @@
  *
  * Values become variables, which each way back to a barrier sets from memory, and LLVM makes values
  * of them again (mem2reg). They are written to memory where they are made or, if that is in a loop
- * that runs without coming to a barrier, before they are waited with.
+ * that runs without coming to a barrier, before they are waited with; a phi, whose place may have
+ * the right value already, at its edges. That is sound only without critical edges and phis of one
+ * edge: jit.c's passes leave none.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -387,12 +389,16 @@ static bool lives_behind(const Barriers *s, const Kept *other)
     return false;
 }
 
-static bool live_together(Barriers *s, const Kept *x, uint32_t others)
+/* Whether one of the values that share a place lives on where one of those of another is made. */
+static bool live_together(Barriers *s, uint32_t some, uint32_t others)
 {
-    search_life(s, x->value);
-    for (const Kept *y; (y = number_of(s, others)) != NULL; others = y->next)
-        if (lives_behind(s, y))
-            return true;
+    for (const Kept *x; (x = number_of(s, some)) != NULL; some = x->next) {
+        search_life(s, x->value);
+        const Kept *y;
+        for (uint32_t n = others; (y = number_of(s, n)) != NULL; n = y->next)
+            if (lives_behind(s, y))
+                return true;
+    }
     return s->steps > MOST_STEPS;
 }
 
@@ -400,21 +406,16 @@ static bool live_together(Barriers *s, const Kept *x, uint32_t others)
  * made, none of the others lives on: a number and what a loop makes of it. */
 static void share_place(Barriers *s, uint32_t a, uint32_t b)
 {
-    Kept *x, *y;
     uint32_t of_a = number_of(s, a)->first, of_b = number_of(s, b)->first;
-    if (of_a == of_b || number_of(s, a)->lives_longer || number_of(s, b)->lives_longer)
+    if (of_a == of_b || number_of(s, a)->lives_longer || number_of(s, b)->lives_longer ||
+        live_together(s, of_a, of_b) || live_together(s, of_b, of_a))
         return;
-    for (uint32_t n = of_a; (x = number_of(s, n)) != NULL; n = x->next)
-        if (live_together(s, x, of_b))
-            return;
-    for (uint32_t n = of_b; (y = number_of(s, n)) != NULL; n = y->next)
-        if (live_together(s, y, of_a))
-            return;
-    for (x = number_of(s, of_a); x->next;)
-        x = number_of(s, x->next);
-    x->next = of_b;
-    for (y = number_of(s, of_b); y; y = number_of(s, y->next))
-        y->first = of_a;
+    Kept *last = number_of(s, of_a);
+    while (last->next)
+        last = number_of(s, last->next);
+    last->next = of_b;
+    for (Kept *x = number_of(s, of_b); x; x = number_of(s, x->next))
+        x->first = of_a;
 }
 
 /* Whether a value has been written to its place when control comes out of a block. */

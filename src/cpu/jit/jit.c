@@ -266,7 +266,8 @@ static const char fast_passes[] = "always-inline,function("
  * for zeros behind that are none, on every machine. The first tier ends with it for this, too. */
 static const char plain_passes[] = "function(instsimplify)";
 
-/* Before and after barriers.c, which keeps what is there twice twice. */
+/* Before and after barriers.c, which keeps twice what is there twice, and takes no critical
+ * edges. */
 static const char alike_passes[] = "function(early-cse,break-crit-edges)";
 static const char variable_passes[] = "function(mem2reg,adce)";
 

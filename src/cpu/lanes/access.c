@@ -790,8 +790,7 @@ static void mark_expected(Emit *e, LV branch)
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
                     LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
     if (e->cfg->blocks[e->position].loop)
-        LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, CPU_EXPECTED, strlen(CPU_EXPECTED)),
-                        LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, NULL, 0)));
+        ir_mark(branch, CPU_EXPECTED);
 }
 
 /* Branches on all tests, and continues with the first way. */

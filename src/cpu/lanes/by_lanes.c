@@ -16,8 +16,7 @@ LV by_lanes_element(Emit *e, LT element, LV array, LV index)
 static LV scratch(Emit *e, LT type, const char *name)
 {
     LV memory = emit_alloca(e, type, name);
-    LLVMSetMetadata(memory, LLVMGetMDKindIDInContext(e->cx, CPU_SCRATCH, strlen(CPU_SCRATCH)),
-                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, NULL, 0)));
+    ir_mark(memory, CPU_SCRATCH);
     return memory;
 }
 
