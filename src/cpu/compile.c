@@ -73,7 +73,9 @@ static bool choose_subgroup_size(Compilation *c, SpvModule *m)
     uint32_t size = c->options.subgroup_size;
     if (!size)
         size = c->entry.required_subgroup_size;
-    c->any_subgroup_size = !size && c->passes.optimise;
+    /* passes add votes, which any size serves; of the kernel's own the size is a part */
+    bool votes = spv_has_capability(m, SpvCapabilityGroupNonUniformVote);
+    c->any_subgroup_size = !size && c->passes.optimise && !votes;
     if (!size)
         size = 32;
     if (size < 8 || size > 128 || !is_pow2(size)) {

@@ -260,8 +260,12 @@ static void make_unsigned(SpvModule *m, SpvInst *i, uint16_t op)
         edit_become(m, i, op, operands, 2);
         return;
     }
-    for (uint32_t k = 0; k < 2; k++)
-        operands[k] = spv_put(m, i, SpvOpBitcast, type, &operands[k], 1)->id;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint64_t number;
+        operands[k] = spv_constant(m, operands[k], &number)
+                          ? spv_int_constant(m, type, number)
+                          : spv_put(m, i, SpvOpBitcast, type, &operands[k], 1)->id;
+    }
     SpvId result = spv_put(m, i, op, type, operands, 2)->id;
     edit_become(m, i, SpvOpBitcast, &result, 1);
 }

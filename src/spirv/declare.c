@@ -103,7 +103,7 @@ static bool check_number(Declare *d, const SpvInst *i)
     return true;
 }
 
-static bool has_capability(const SpvModule *m, uint32_t capability)
+bool spv_has_capability(const SpvModule *m, uint32_t capability)
 {
     for (const SpvInst *i = m->globals.first; i && i->op == SpvOpCapability; i = i->next)
         if (spv_operand(i, 0) == capability)
@@ -125,7 +125,7 @@ static bool check_elements(Declare *d, const SpvInst *i)
         if (!scalar && !(e && (e->kind == SPV_BOOL || e->kind == SPV_POINTER)))
             return bad_type(d, i, "a vector's components are scalars");
         if (i->op == SpvOpTypeVector && (t->count < 2 || t->count > 16) &&
-            (!t->count || !has_capability(d->m, SpvCapabilityLongVectorEXT)))
+            (!t->count || !spv_has_capability(d->m, SpvCapabilityLongVectorEXT)))
             return bad_type(d, i, "a vector has 2, 3, 4, 8 or 16 components");
     } else if (t->kind == SPV_COOPMAT && !scalar) {
         return bad_type(d, i, "a cooperative matrix has components that are numbers");

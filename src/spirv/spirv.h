@@ -237,6 +237,7 @@ uint32_t spv_callees(const SpvModule *m, const SpvInst *i, SpvId out[SPV_MAX_CAL
 const uint32_t *spv_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration,
                                uint32_t *n);
 bool spv_has_decoration(SpvModule *m, SpvId id, int32_t member, uint32_t decoration);
+bool spv_has_capability(const SpvModule *m, uint32_t capability); /* declared, not implied */
 
 SpvId spv_new_id(SpvModule *m);
 /* A new instruction, unlinked; `type` and `id` 0 where the opcode has none. Defines the id. */

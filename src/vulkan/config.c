@@ -144,6 +144,7 @@ void config_read(HvConfig *c)
     c->cache = folder(c, "HEDDLE_CACHE", true);
     c->device_type = device_type(c, "HEDDLE_DEVICE_TYPE");
     c->subgroup_size = subgroup_size(c, "HEDDLE_SUBGROUP_SIZE");
+    c->any_subgroup_size = !text("HEDDLE_SUBGROUP_SIZE");
     c->large_shapes =
         text("HEDDLE_LARGE_SHAPES") ? on("HEDDLE_LARGE_SHAPES") : c->subgroup_size >= 64;
     c->matrices = matrix_level(c, "HEDDLE_MATRICES");

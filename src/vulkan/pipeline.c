@@ -148,7 +148,9 @@ static void choose_options(Build *b)
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required = chain_find(
         stage->pNext, VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     b->options.entry = stage->pName;
-    b->options.subgroup_size = required ? required->requiredSubgroupSize : config->subgroup_size;
+    b->options.subgroup_size = required                    ? required->requiredSubgroupSize
+                               : config->any_subgroup_size ? 0
+                                                           : config->subgroup_size;
     b->options.robust = is_robust(b);
     b->options.check = config->check;
     b->options.stats = config->stats;

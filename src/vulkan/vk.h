@@ -85,6 +85,7 @@ typedef enum HvMatrixLevel {
 typedef struct HvConfig {
     VkPhysicalDeviceType device_type;
     uint32_t subgroup_size, threads;
+    bool any_subgroup_size;     /* nobody has asked for one */
     uint32_t keep;              /* MiB of compiled kernels, those in use included */
     uint64_t budget;            /* with check: instructions of an invocation; 0: the default */
     bool check_fatal;           /* what check finds loses the device */

@@ -447,25 +447,30 @@ static bool in_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
     return side_by_side(e, p, part) && !p->affine.expected && !address_checked(e, p);
 }
 
-/* Whether the address is the same for all lanes of a group, and groups are large enough. */
+/* Whether the address is the same for all lanes of a group, and groups are large or few enough. */
 static bool same_in_groups(Emit *e, const EmitPointer *p)
 {
-    return p->lane_index && p->affine.group >= 8 && !p->affine.stride && !p->affine.expected &&
-           !e->mask && !address_checked(e, p) && p->at.rule != LAYOUT_LANES &&
-           !emit_is_lanes(p->base);
+    uint32_t group = p->affine.group;
+    return p->lane_index && (group >= 8 || (group == 4 && e->W == 16)) && !p->affine.stride &&
+           !p->affine.expected && !e->mask && !address_checked(e, p) &&
+           p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
 }
 
+/* A number for each group. Small numbers and groups are put in one vector, since LLVM joins splats of
+ * bytes by an insertion for each lane; others are broadcast by the loads themselves. */
 static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
-    uint32_t n = e->W / p->affine.group, align = alignment(e, p, part->type);
+    uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);
+    uint32_t group = p->affine.group, n = e->W / group;
     LV *piece = NEW_ARRAY(e->arena, LV, n);
+    bool small = size < 4 || group < 8;
     for (uint32_t k = 0; k < n; k++) {
-        access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, emit_scalar_bytes(e, part->type));
+        access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
         LV address = address_group(e, p, part->byte, k);
         LV one = plain_load(e, p, memory_type(e, part->type), address, align);
-        piece[k] = sub_vector(e, emit_lanes(e, one), 0, p->affine.group);
+        piece[k] = small ? one : sub_vector(e, emit_lanes(e, one), 0, group);
     }
-    return access_concatenate(e, piece, n);
+    return small ? affine_spread(e, piece, group) : access_concatenate(e, piece, n);
 }
 
 static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)

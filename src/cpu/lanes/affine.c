@@ -498,17 +498,16 @@ static EmitAffine affine_integer(Emit *e, const SpvInst *i, const EmitValue *v, 
     return affine_unary(e, i, emit_affine(e, a, k), from, type);
 }
 
-/* All lanes of a value that is the same within groups. */
-static LV spread(Emit *e, const EmitAffine *a)
+LV affine_spread(Emit *e, const LV *first, uint32_t group)
 {
-    uint32_t n = e->W / a->group;
-    LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(a->first[0]), n));
+    uint32_t n = e->W / group;
+    LV v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(first[0]), n));
     int *from = NEW_ARRAY(e->arena, int, e->W);
     for (uint32_t k = 0; k < n; k++)
-        v = LLVMBuildInsertElement(e->b, v, a->first[k], ir_int(e->i32, k), "");
+        v = LLVMBuildInsertElement(e->b, v, first[k], ir_int(e->i32, k), "");
     for (uint32_t k = 0; k < e->W; k++)
-        from[k] = (int)(k / a->group);
-    return n == 1 ? a->first[0] : ir_shuffle(e->b, v, NULL, from, e->W);
+        from[k] = (int)(k / group);
+    return n == 1 ? first[0] : ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
 /* A value that is the same within few large groups is computed by scalars, as it is likely to
@@ -521,7 +520,7 @@ static EmitAffine same_in_groups(Emit *e, const SpvInst *i, EmitValue *v, uint32
     if (emit_leaf_type(e, v->type, k)->kind == SPV_INT && n <= 4)
         r = row < COUNT_OF(bounds) ? affine_bound(e, i, row, k) : affine_integer(e, i, v, k);
     if (r.group == group && r.first[0] && !r.stride) {
-        v->leaf[k] = spread(e, &r);
+        v->leaf[k] = affine_spread(e, r.first, r.group);
         return r;
     }
     r = (EmitAffine){ .group = group };

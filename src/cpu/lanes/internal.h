@@ -31,6 +31,8 @@ typedef struct LanesExpected {
 } LanesExpected;
 LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a);
 const LanesExpected *affine_expected(const Emit *e, LV v);
+/* All lanes of what is the same within groups. */
+LV affine_spread(Emit *e, const LV *first, uint32_t group);
 /* How many low bits of a scalar integer are known to be zero; 64: all. */
 uint32_t affine_zeros(LV v);
 void affine_result(Emit *e, const SpvInst *i, EmitValue *v); /* fills v->affine */

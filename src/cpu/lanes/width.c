@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
  * How many invocations a call runs, where nobody has said and the kernel cannot tell. In: a kernel
- * after its passes, and the least number. Out: that, or as many as fill `VECTORS` vectors of the
- * machine with numbers of 32 bits.
+ * after its passes, and the usual number. Out: that; or as many as fill `VECTORS` vectors of the
+ * machine with numbers of 32 bits, which are whole rows of the workgroup or a part of one; or, where
+ * the workgroup has fewer invocations, as many as hold these.
  *
- * More lanes are fewer calls, fibers and turns of loops, and longer runs of memory for each. They
- * are worse where lanes part ways, where each reads another place, since such accesses take turns
- * or are transposed, and where registers do not suffice. So a kernel is widened whose lanes access
- * consecutive numbers, or all of them the same, and part only where an index that counts up from
- * lane to lane is compared with what they share: at the end of the data.
+ * More lanes are fewer calls and turns of loops, more sums that do not wait for one another, and
+ * longer runs of memory for each. They are worse where lanes part ways, where each reads another
+ * place, since such accesses take turns or are transposed, and where registers do not suffice. So a
+ * kernel is widened where the lanes of a row access numbers side by side, or all of them the same,
+ * and part only where an index that counts up from lane to lane is compared with what they share:
+ * at the end of the data.
  */
 #include "cpu/lanes/internal.h"
 
 /* docs/PERFORMANCE.md, "How many lanes". MOST_INSTS, of those that differ between lanes, bounds
  * what takes longer to compile; of what loops keep in registers, rounds of a hash have 4 and gain,
  * blocks of 4 x 4 have 16 and lose. */
-enum { VECTORS = 8, MOST_LANES = 128, MOST_INSTS = 256, MOST_CARRIED = 4 };
+enum {
+    VECTORS = 8,
+    MOST_LANES = 128,
+    MOST_ROWS = 4,
+    MOST_STRIDE = 3,
+    MOST_INSTS = 512,
+    MOST_CARRIED = 4
+};
 /* How far conditions and indices are looked into: by both operands, so these are exponents. */
-enum { CONDITION_DEPTH = 4, INDEX_DEPTH = 10 };
+enum { CONDITION_DEPTH = 6, INDEX_DEPTH = 12 };
 
 static bool is_varying(const Emit *e, SpvId id) { return e->uniformity->varying[id]; }
 
-/* ---- what numbers grow by from lane to lane -------------------------------------------------- */
+/* ---- what numbers grow by from lane to lane of a row ----------------------------------------- */
 
 static bool grows_by(Emit *e, SpvId id, uint32_t depth, uint64_t *by);
 
@@ -39,6 +48,17 @@ static bool phi_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by
     return false;
 }
 
+/* What is computed from what a row shares, it shares. */
+static bool is_shared_by_row(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
+{
+    if (!spv_is_pure(i) || i->op == SpvOpExtInst)
+        return false;
+    for (uint32_t k = 0; k < spv_n_operands(i); k++)
+        if (!grows_by(e, spv_operand(i, k), depth, by) || *by)
+            return false;
+    return true;
+}
+
 static bool product_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
 {
     for (uint32_t k = 0; k < 2; k++) {
@@ -49,7 +69,26 @@ static bool product_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t
         *by *= times;
         return true;
     }
-    return false;
+    return is_shared_by_row(e, i, depth, by);
+}
+
+/* Lanes of a row that access memory together: half a vector of numbers of 32 bits. */
+static uint32_t run_of(const Emit *e)
+{
+    return MIN(e->local_size[0], cpu_tuning(lanes_of(e)->machine)->vector_bits / 64);
+}
+
+/* Of a number that counts up in rows and begins with a multiple of their length, as indices of
+ * invocations do: by a multiple of a run, the quotient is the same in it, and the rest counts up. */
+static bool quotient_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
+{
+    bool rest = i->op == SpvOpUMod || i->op == SpvOpSMod || i->op == SpvOpSRem;
+    uint64_t divisor;
+    if (!spv_constant(e->module, spv_operand(i, 1), &divisor) || divisor % run_of(e) ||
+        !grows_by(e, spv_operand(i, 0), depth, by) || *by != 1)
+        return is_shared_by_row(e, i, depth, by);
+    *by = rest;
+    return true;
 }
 
 /* Which component of which built-in a pointer leads to; 0: the first, or all. */
@@ -63,7 +102,6 @@ static const uint32_t *builtin_of(Emit *e, SpvId pointer, uint64_t *component)
     return variable ? spv_decoration(e->module, variable, -1, SpvDecorationBuiltIn, NULL) : NULL;
 }
 
-/* Rows of the workgroup consist of whole subgroups (lanes_width). */
 static bool builtin_grows_by(Emit *e, SpvId pointer, uint32_t component, uint64_t *by)
 {
     uint64_t selected;
@@ -103,7 +141,12 @@ static bool grows_by(Emit *e, SpvId id, uint32_t depth, uint64_t *by)
             return false;
         *by += i->op == SpvOpIAdd ? other : 0 - other;
         return true;
-    default: return false;
+    case SpvOpUDiv:
+    case SpvOpSDiv:
+    case SpvOpUMod:
+    case SpvOpSMod:
+    case SpvOpSRem: return quotient_grows_by(e, i, depth, by);
+    default: return is_shared_by_row(e, i, depth, by);
     }
 }
 
@@ -117,17 +160,17 @@ static bool parts_at_ends(Emit *e, SpvId condition, uint32_t depth)
         return true;
     if (!i || !depth--)
         return false;
+    bool compares = i->op >= SpvOpIEqual && i->op <= SpvOpSLessThanEqual, phi = i->op == SpvOpPhi;
     bool logical = i->op == SpvOpLogicalAnd || i->op == SpvOpLogicalOr || i->op == SpvOpLogicalNot;
-    bool compares = i->op >= SpvOpIEqual && i->op <= SpvOpSLessThanEqual;
-    for (uint32_t k = 0; k < spv_n_operands(i); k++) {
+    for (uint32_t k = 0; k < spv_n_operands(i); k += 1 + phi) {
         uint64_t by;
-        bool good = logical    ? parts_at_ends(e, spv_operand(i, k), depth)
-                    : compares ? grows_by(e, spv_operand(i, k), INDEX_DEPTH, &by)
-                               : false;
+        bool good = logical || phi ? parts_at_ends(e, spv_operand(i, k), depth)
+                    : compares     ? grows_by(e, spv_operand(i, k), INDEX_DEPTH, &by)
+                                   : false;
         if (!good)
             return false;
     }
-    return logical || compares;
+    return logical || compares || phi;
 }
 
 /* Of built-ins, those that are the same however wide subgroups are. */
@@ -137,7 +180,7 @@ static bool is_builtin_of_groups(uint32_t builtin)
            (builtin >= SpvBuiltInWorkDim && builtin <= SpvBuiltInGlobalLinearId);
 }
 
-/* One number, at one address or next to the neighbours'. */
+/* One number, at one address in a row or next to the neighbours'. */
 static bool is_access_in_line(Emit *e, SpvId pointer)
 {
     const SpvInst *chain = spv_def(e->module, pointer);
@@ -154,7 +197,20 @@ static bool is_access_in_line(Emit *e, SpvId pointer)
     for (uint32_t k = 0; k < last; k++)
         if (is_varying(e, spv_operand(chain, k)))
             return false;
-    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by == 1;
+    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by <= MOST_STRIDE;
+}
+
+/* Whether its results depend on how wide subgroups are. */
+static bool tells_width(Emit *e, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    uint64_t component;
+    const uint32_t *builtin =
+        i->op == SpvOpLoad || pointer_from(i) ? builtin_of(e, spv_operand(i, 0), &component) : NULL;
+    if (i->op == SpvOpControlBarrier || i->op == SpvOpGroupNonUniformAll) /* pass_whole's */
+        return false;
+    return !info || info->flags & SPV_OPF_GROUP || i->op == SpvOpCooperativeMatrixLengthKHR ||
+           i->op == SpvOpFunctionCall || (builtin && !is_builtin_of_groups(*builtin));
 }
 
 /* Whether more lanes would do it as well. */
@@ -163,16 +219,14 @@ static bool suits(Emit *e, uint32_t position, const SpvInst *i)
     const SpvOpInfo *info = spv_op_info(i->op);
     switch (i->op) {
     case SpvOpControlBarrier:
-    case SpvOpGroupNonUniformAll: return true; /* pass_whole's: others would tell the width */
+    case SpvOpGroupNonUniformAll: return true;
     case SpvOpExtInst: return spv_is_pure(i) || spv_is_nonsemantic(i);
     case SpvOpLoad:
     case SpvOpStore: return is_access_in_line(e, spv_operand(i, 0));
     case SpvOpVariable: return !e->uniformity->varying_variable[i->id];
     case SpvOpBranchConditional: return parts_at_ends(e, spv_operand(i, 0), CONDITION_DEPTH);
     case SpvOpSwitch: return !e->uniformity->divergent_branch[position];
-    case SpvOpCooperativeMatrixLengthKHR:
-    case SpvOpFunctionCall: return false;
-    default: return info && !(info->flags & (SPV_OPF_GROUP | SPV_OPF_ATOMIC | SPV_OPF_MEMORY));
+    default: return !(info->flags & (SPV_OPF_ATOMIC | SPV_OPF_MEMORY));
     }
 }
 
@@ -197,11 +251,32 @@ static bool kernel_suits(Emit *e)
     return true;
 }
 
-uint32_t lanes_width(Emit *e)
+static bool kernel_tells(Emit *e)
+{
+    for (uint32_t k = 0; k + 1 < e->cfg->n; k++)
+        for (const SpvInst *i = e->cfg->blocks[k].block->insts.first; i; i = i->next)
+            if (tells_width(e, i))
+                return true;
+    return false;
+}
+
+static uint32_t widest(const Emit *e, uint32_t invocations)
 {
     uint32_t bits = cpu_tuning(lanes_of(e)->machine)->vector_bits, row = e->local_size[0];
     uint32_t most = MIN(MOST_LANES, VECTORS * bits / 32), width = e->W;
-    while (width < most && row && row % (width * 2) == 0)
-        width *= 2;
-    return width > e->W && kernel_suits(e) ? width : e->W;
+    for (uint32_t next = width * 2; next <= most && invocations % next == 0; next *= 2)
+        if (row % next == 0 || (next % row == 0 && next / row <= MOST_ROWS))
+            width = next;
+    return width;
+}
+
+uint32_t lanes_width(Emit *e)
+{
+    uint32_t invocations = e->local_size[0] * e->local_size[1] * e->local_size[2], width = e->W;
+    if (!invocations || kernel_tells(e))
+        return width;
+    while (width > 8 && invocations <= width / 2)
+        width /= 2;
+    uint32_t wide = widest(e, invocations);
+    return wide > e->W && kernel_suits(e) ? wide : width;
 }
