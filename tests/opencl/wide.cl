@@ -5,7 +5,8 @@
 // stay 32, or as many as the workgroup has. A load that goes on to another page in each iteration is
 // prefetched, one iteration ahead.
 //
-// RUN: for I in x86-64-v4:128 x86-64-v3:64; do for K in ends leaps thirds ends32 staged32; do %heddle compile %s --entry $K --isa ${I%%:*} --emit llvm-plain | %filecheck %s -DW=${I##*:} || exit 1; done; done
+// RUN: for I in x86-64-v4:128 x86-64-v3:64; do for K in ends leaps ends32 staged32; do %heddle compile %s --entry $K --isa ${I%%:*} --emit llvm-plain | %filecheck %s -DW=${I##*:} || exit 1; done; done
+// RUN: %heddle compile %s --entry thirds --isa x86-64-v4 --emit llvm-plain | %filecheck %s -DW=128
 // RUN: for K in ends16 staged16; do %heddle compile %s --entry $K --isa x86-64-v4 --emit llvm-plain | %filecheck %s -DW=64 || exit 1; done
 // RUN: for K in parts fifths pairs columns16 all16; do %heddle compile %s --entry $K --isa x86-64-v4 --emit llvm-plain | %filecheck %s -DW=32 || exit 1; done
 // RUN: for K in few4:16 few3:16 few2:8; do %heddle compile %s --entry ${K%%:*} --isa x86-64-v4 --emit llvm-plain | %filecheck %s -DW=${K##*:} || exit 1; done

@@ -2,7 +2,7 @@
  *
  * How many invocations a call runs, where nobody has said and the kernel cannot tell. In: a kernel
  * after its passes, and the usual number. Out: that; or as many as fill `VECTORS` vectors of the
- * machine with numbers of 32 bits, which are whole rows of the workgroup or a part of one; or, where
+ * machine with numbers of 32 bits, which are whole rows of the workgroup or a part of one; or, if
  * the workgroup has fewer invocations, as many as hold these.
  *
  * More lanes are fewer calls and turns of loops, more sums that do not wait for one another, and
@@ -17,16 +17,14 @@
 /* docs/PERFORMANCE.md, "How many lanes". MOST_INSTS, of those that differ between lanes, bounds
  * what takes longer to compile; of what loops keep in registers, rounds of a hash have 4 and gain,
  * blocks of 4 x 4 have 16 and lose. */
-enum {
-    VECTORS = 8,
-    MOST_LANES = 128,
-    MOST_ROWS = 4,
-    MOST_STRIDE = 3,
-    MOST_INSTS = 512,
-    MOST_CARRIED = 4
-};
+enum { VECTORS = 8, MOST_LANES = 128, MOST_ROWS = 4, MOST_INSTS = 512, MOST_CARRIED = 4 };
 /* How far conditions and indices are looked into: by both operands, so these are exponents. */
 enum { CONDITION_DEPTH = 6, INDEX_DEPTH = 12 };
+
+static uint32_t vector_bits(const Emit *e) { return cpu_tuning(lanes_of(e)->machine)->vector_bits; }
+
+/* Of numbers that are taken apart well: by permutations of pairs of vectors, if there are any. */
+static uint32_t most_stride(const Emit *e) { return vector_bits(e) < 512 ? 2 : 3; }
 
 static bool is_varying(const Emit *e, SpvId id) { return e->uniformity->varying[id]; }
 
@@ -73,13 +71,10 @@ static bool product_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t
 }
 
 /* Lanes of a row that access memory together: half a vector of numbers of 32 bits. */
-static uint32_t run_of(const Emit *e)
-{
-    return MIN(e->local_size[0], cpu_tuning(lanes_of(e)->machine)->vector_bits / 64);
-}
+static uint32_t run_of(const Emit *e) { return MIN(e->local_size[0], vector_bits(e) / 64); }
 
 /* Of a number that counts up in rows and begins with a multiple of their length, as indices of
- * invocations do: by a multiple of a run, the quotient is the same in it, and the rest counts up. */
+ * invocations do: by a multiple of a run, quotients are the same in it, and the rest counts up. */
 static bool quotient_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
 {
     bool rest = i->op == SpvOpUMod || i->op == SpvOpSMod || i->op == SpvOpSRem;
@@ -197,7 +192,7 @@ static bool is_access_in_line(Emit *e, SpvId pointer)
     for (uint32_t k = 0; k < last; k++)
         if (is_varying(e, spv_operand(chain, k)))
             return false;
-    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by <= MOST_STRIDE;
+    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by <= most_stride(e);
 }
 
 /* Whether its results depend on how wide subgroups are. */
@@ -262,8 +257,8 @@ static bool kernel_tells(Emit *e)
 
 static uint32_t widest(const Emit *e, uint32_t invocations)
 {
-    uint32_t bits = cpu_tuning(lanes_of(e)->machine)->vector_bits, row = e->local_size[0];
-    uint32_t most = MIN(MOST_LANES, VECTORS * bits / 32), width = e->W;
+    uint32_t most = MIN(MOST_LANES, VECTORS * vector_bits(e) / 32), row = e->local_size[0];
+    uint32_t width = e->W;
     for (uint32_t next = width * 2; next <= most && invocations % next == 0; next *= 2)
         if (row % next == 0 || (next % row == 0 && next / row <= MOST_ROWS))
             width = next;
