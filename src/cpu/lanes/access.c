@@ -456,8 +456,8 @@ static bool same_in_groups(Emit *e, const EmitPointer *p)
            p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base);
 }
 
-/* A number for each group. Small numbers and groups are put in one vector, since LLVM joins splats of
- * bytes by an insertion for each lane; others are broadcast by the loads themselves. */
+/* A number for each group. Small numbers and groups are put in one vector, since LLVM joins splats
+ * of bytes by an insertion for each lane; others are broadcast by the loads themselves. */
 static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
     uint32_t size = emit_scalar_bytes(e, part->type), align = alignment(e, p, part->type);

@@ -5,22 +5,25 @@
  * vectors, or as there are scalars, and transposed: within blocks of 16 bytes by interleaving, then
  * block by block by taking every other one, for both of which all machines have instructions. A
  * scalar of a vector's lanes then costs a load and a few permutations, where a gather loads lane by
- * lane. Inactive lanes read zeros.
+ * lane. Small integers are transposed by words, which shifts take apart: kernels widen them anyway.
+ * Inactive lanes read zeros.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
 enum {
     BLOCK = CHUNKS_BLOCK,
+    WORD = 4, /* bytes */
     MOST = 64 /* bytes of a vector, so of a chunk, and of access_zeros */
 };
 
 /* Powers of two. Vector number a * in_block + i has the chunks of the lanes in_block * j + i, where
  * j is a * n + 0, 1, ... n - 1, with n chunks in a vector. */
 typedef struct Chunks {
-    uint32_t in_block; /* scalars of a block */
+    uint32_t in_unit;  /* scalars of what is transposed: 1, or as many as a word has */
+    uint32_t in_block; /* units of a block */
     uint32_t blocks;   /* of a chunk */
-    uint32_t size;     /* scalars of a vector; and the lanes that are transposed together */
+    uint32_t size;     /* units of a vector; and the lanes that are transposed together */
     unsigned align;
     LT type; /* of a chunk */
 } Chunks;
@@ -38,16 +41,20 @@ static bool plan(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t 
     if (!p->lane_index || p->at.rule == LAYOUT_LANES || p->affine.expected || p->volatile_ ||
         address_checked(e, p))
         return false;
-    c->in_block = BLOCK / size;
-    c->size = MIN(lanes_of(e)->machine->vector_bits / 8 / size, e->W);
-    while (adjacent < MIN(n, c->size) && follows(e, part, adjacent))
+    c->in_unit = part->type->kind == SPV_INT && size < WORD ? WORD / size : 1;
+    uint32_t unit = c->in_unit * size;
+    c->in_block = BLOCK / unit;
+    c->size = MIN(lanes_of(e)->machine->vector_bits / 8 / unit, e->W);
+    while (adjacent < MIN(n, c->size * c->in_unit) && follows(e, part, adjacent))
         adjacent++;
+    adjacent /= c->in_unit;
     if (adjacent < c->in_block || c->size < c->in_block)
         return false;
     for (c->blocks = 1; 2 * c->blocks * c->in_block <= adjacent;)
         c->blocks *= 2;
     c->align = p->align && p->align < size ? p->align : size;
-    c->type = LLVMVectorType(emit_scalar_type(e, part->type), c->blocks * c->in_block);
+    LT type = c->in_unit > 1 ? e->i32 : emit_scalar_type(e, part->type);
+    c->type = LLVMVectorType(type, c->blocks * c->in_block);
     return true;
 }
 
@@ -62,15 +69,41 @@ static LV lane_address(Emit *e, LV address, uint32_t lane)
     return LLVMBuildGEP2(e->b, LLVMGetGEPSourceElementType(address), base, &index, 1, "");
 }
 
-static void load_vectors(Emit *e, const Chunks *c, LV address, uint32_t first, LV *v)
+/* Where the scalars of all lanes begin. */
+typedef struct Begins {
+    const EmitPointer *p;
+    int64_t byte;
+    LV address; /* of each lane; NULL: lanes lie in rows */
+} Begins;
+
+static Begins begins(Emit *e, const EmitPointer *p, const LanesPart *part)
+{
+    Begins b = { p, part->byte, NULL };
+    if (!e->mask && p->affine.group > 1 && !emit_is_lanes(p->base))
+        return b;
+    b.address = address_of_part(e, p, part->byte, emit_scalar_bytes(e, part->type));
+    if (e->mask)
+        b.address = LLVMBuildSelect(e->b, e->mask, b.address, emit_lanes(e, access_zeros(e)), "");
+    return b;
+}
+
+static LV begin_of(Emit *e, const Begins *b, uint32_t lane)
+{
+    if (b->address)
+        return lane_address(e, b->address, lane);
+    uint32_t group = b->p->affine.group;
+    int64_t along = address_lane_stride(b->p) * (lane % group);
+    return address_group(e, b->p, b->byte + along, lane / group);
+}
+
+static void load_vectors(Emit *e, const Chunks *c, const Begins *b, uint32_t first, LV *v)
 {
     LV chunk[MOST];
     uint32_t n = c->size / (c->blocks * c->in_block);
     for (uint32_t k = 0; k < c->blocks * c->in_block; k++) {
         uint32_t lane = first + k / c->in_block * c->in_block * n + k % c->in_block;
         for (uint32_t j = 0; j < n; j++)
-            chunk[j] =
-                ir_load(e->b, c->type, lane_address(e, address, lane + j * c->in_block), c->align);
+            chunk[j] = ir_load(e->b, c->type, begin_of(e, b, lane + j * c->in_block), c->align);
         v[k] = access_concatenate(e, chunk, n);
     }
 }
@@ -95,7 +128,7 @@ static LV every_other(Emit *e, const Chunks *c, LV x, LV y, bool second)
     return ir_shuffle(e->b, x, y, from, c->size);
 }
 
-/* v: from chunks to the scalars of a vector's lanes, one by one. */
+/* v: from chunks to the units of a vector's lanes, one by one. */
 static void transpose(Emit *e, const Chunks *c, LV *v)
 {
     LV from[MOST];
@@ -174,25 +207,34 @@ bool chunks_suit(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t 
     return plan(e, p, part, n, &c);
 }
 
+static void take_apart(Emit *e, const Chunks *c, LV unit, LV *scalars)
+{
+    uint32_t bits = 8 * WORD / c->in_unit;
+    LT type = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, bits));
+    scalars[0] = unit;
+    for (uint32_t k = 0; c->in_unit > 1 && k < c->in_unit; k++) {
+        LV shift = emit_lanes(e, ir_int(e->i32, k * bits));
+        scalars[k] = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, unit, shift, ""), type, "");
+    }
+}
+
 uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     Chunks c;
     if (!plan(e, p, part, n, &c))
         return 0;
-    uint32_t groups = e->W / c.size, scalars = c.blocks * c.in_block;
-    LV address = address_of_part(e, p, part->byte, emit_scalar_bytes(e, part->type));
-    if (e->mask) {
-        LV safe = emit_lanes(e, access_zeros(e));
-        address = LLVMBuildSelect(e->b, e->mask, address, safe, "");
-    }
-    LV v[MOST], *pieces = NEW_ARRAY(e->arena, LV, (size_t)groups * scalars);
+    uint32_t groups = e->W / c.size, units = c.blocks * c.in_block;
+    Begins b = begins(e, p, part);
+    LV v[MOST], *pieces = NEW_ARRAY(e->arena, LV, (size_t)groups * units);
     for (uint32_t g = 0; g < groups; g++) {
-        load_vectors(e, &c, address, g * c.size, v);
+        load_vectors(e, &c, &b, g * c.size, v);
         transpose(e, &c, v);
-        for (uint32_t k = 0; k < scalars; k++)
+        for (uint32_t k = 0; k < units; k++)
             pieces[k * groups + g] = v[k];
     }
-    for (uint32_t k = 0; k < scalars; k++)
-        leaves[k] = access_concatenate(e, pieces + (size_t)k * groups, groups);
-    return scalars;
+    for (uint32_t k = 0; k < units; k++) {
+        LV unit = access_concatenate(e, pieces + (size_t)k * groups, groups);
+        take_apart(e, &c, unit, leaves + (size_t)k * c.in_unit);
+    }
+    return units * c.in_unit;
 }
