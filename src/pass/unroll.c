@@ -220,6 +220,41 @@ static Traits judge(Unroller *u, const PassLoopCopy *l)
     return t;
 }
 
+/* Whether a value is more than a function of the loop's counters. */
+static bool is_open(Unroller *u, const PassLoopCopy *l, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(u->m, id);
+    uint16_t at[8];
+    if (!i || !i->block)
+        return i && i->op == SpvOpFunctionParameter;
+    if (!depth || i->op == SpvOpLoad || !loop_holds(l, i->block))
+        return true;
+    uint32_t n = i->op == SpvOpPhi ? 0 : spv_id_operands(i, at, COUNT_OF(at));
+    for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)); k++)
+        if (is_open(u, l, i->words[at[k]], depth - 1))
+            return true;
+    return false;
+}
+
+/* A loop along a row that leaves elements out on a test: copies would load in blocks of their own,
+ * each element by a gather, while strip_mine makes several tests at once. */
+static bool walks_with_tests(Unroller *u, const PassLoopCopy *l)
+{
+    enum { DEPTH = 8 };
+    PassDetour d;
+    bool tests = false;
+    for (uint32_t k = 0; k < l->blocks.len; k++) {
+        uint32_t p = u->g->position[l->blocks.data[k]->index];
+        if (p != NONE && loop_detour(l, p, &d) != NONE)
+            tests |= is_open(u, l, spv_operand(u->g->blocks[p].block->insts.last, 0), DEPTH);
+    }
+    if (!tests || !u->c->options->whole)
+        return false;
+    const Uniformity *of =
+        uniformity_build_for(u->c->scratch, u->m, u->g, u->c->options->subgroup_size);
+    return loop_row_steps(l, of, false) >= 2;
+}
+
 /* Instructions that the loop may become, and its most copies. */
 static uint64_t allowance(Unroller *u, const PassLoopCopy *l, uint32_t *limit)
 {
@@ -232,7 +267,7 @@ static uint64_t allowance(Unroller *u, const PassLoopCopy *l, uint32_t *limit)
         return 0;
     if (t.indexes_arrays)
         return MIN(MIN(INDEXED, whole), u->budget);
-    if (t.has_loop && !t.asks)
+    if ((t.has_loop && !t.asks) || walks_with_tests(u, l))
         return 0;
     if (t.matrices) {
         *limit = (t.asks ? ASKED_TRIP : MATRIX_TRIP) + 1;
