@@ -551,6 +551,9 @@ static void store_part(Emit *e, const EmitPointer *p, const LanesPart *part, LV 
         plain_store(e, p, v, address, size);
     } else if (in_groups(e, p, part)) {
         store_groups(e, p, part, v);
+    } else if (holes_suit(e, p, part)) {
+        count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part->type));
+        holes_store(e, p, part, v, alignment(e, p, part->type));
     } else {
         scatter(e, p, part, v);
     }

@@ -177,6 +177,12 @@ void group_inst(Emit *e, const SpvInst *i);
 EmitFn group_async_copy, group_wait_events;
 
 /* print.c */
+/* ---- holes.c: stores of small numbers with holes between them -------------------------------- */
+
+bool holes_suit(Emit *e, const EmitPointer *p, const LanesPart *part);
+/* Of a scalar of each lane, v as memory has it. */
+void holes_store(Emit *e, const EmitPointer *p, const LanesPart *part, LV v, uint32_t align);
+
 /* ---- windows.c: pieces of blocks that follow one another ------------------------------------- */
 
 /* Whether a load is worth a test of whether all lanes are active. */
