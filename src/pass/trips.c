@@ -5,7 +5,9 @@
  * Out: such a counter is start + n * step, where n counts the iterations from 0, the same for all
  * invocations. Addresses then show what of them is common, and what it is a multiple of. Where the
  * bound is a constant and all invocations run the loop equally often, the loop's condition is on n
- * too, so that it does not diverge, and unroll knows how often it runs.
+ * too, so that it does not diverge, and unroll knows how often it runs. Where they do not, but all
+ * of them seldom, as where a workgroup copies a tile that is a little larger than itself, so it is,
+ * and the counter's own condition guards the body.
  *
  * Steps that are the same in all iterations, but computed in each, are computed before the loop.
  *
@@ -14,8 +16,16 @@
  */
 #include "pass/edit.h"
 
-enum { MAX_DEPTH = 16, MAX_BLOCKS = 4096 };
+enum { MAX_DEPTH = 16, MAX_BLOCKS = 4096, MOST_GUARDED = 4 /* iterations */ };
 static const uint64_t most = INT32_MAX;
+
+/* A loop of few iterations whose body is to be guarded. */
+typedef struct Guard {
+    const CfgLoop *loop;
+    SpvInst *n; /* the iteration's number */
+    uint64_t longest;
+    bool stays; /* when the condition is this */
+} Guard;
 
 typedef struct Trips {
     PassContext *c;
@@ -23,6 +33,7 @@ typedef struct Trips {
     const Cfg *g;
     PassFold fold;
     PassRange range;
+    VEC(Guard) guards;
     uint32_t n_ids;
     bool *is_sum; /* by id, of those that were there: a counter that is start + n * step now */
 } Trips;
@@ -36,14 +47,73 @@ typedef struct Counter {
     SpvInst *n, *next;    /* the iteration's number, and the one behind it */
 } Counter;
 
-/* How often the loop runs if it does so for all starts; 0: not equally often. */
-static uint64_t trips(const Counter *k, uint64_t bound)
+/* How often the loop runs if it begins at 0; alike: and at any start. 0: it may wrap. */
+static uint64_t trips(const Counter *k, uint64_t bound, bool *alike)
 {
-    if (bound <= k->largest)
+    if (k->largest > most || bound > most)
         return 0;
     uint64_t longest = (bound + k->by - 1) / k->by;
-    bool alike = longest == (bound - k->largest + k->by - 1) / k->by;
-    return alike && k->largest + (longest + 1) * k->by <= most ? longest : 0;
+    *alike = bound > k->largest && longest == (bound - k->largest + k->by - 1) / k->by;
+    return k->largest + (longest + 1) * k->by <= most ? longest : 0;
+}
+
+/* Whether a value of the loop is used behind it. */
+static bool is_used_behind(Trips *s, const PassLoopCopy *l)
+{
+    PassIdWords *ids = NEW(s->c->scratch, PassIdWords);
+    for (SpvBlock *b = s->c->entry.function->first; b; b = b->next)
+        for (const SpvInst *i = loop_holds(l, b) ? NULL : b->insts.first; i; i = i->next) {
+            edit_ids(i, ids);
+            for (uint32_t k = 0; k < ids->n; k++) {
+                const SpvInst *d = spv_def(s->m, i->words[ids->at[k]]);
+                if (d && d->op != SpvOpLabel && d->block && loop_holds(l, d->block))
+                    return true;
+            }
+        }
+    return false;
+}
+
+/* Whether nothing but the counter goes from iteration to iteration, nor out of the loop, and the
+ * body is a construct of its own between the header and a block that leads back. */
+static bool may_guard(Trips *s, const PassLoopCopy *l)
+{
+    const SpvInst *merge = l->loop->merge_inst, *term = l->header->insts.last;
+    if (!merge || merge->block != l->header || spv_operand(merge, 1) != l->latch->id)
+        return false;
+    const SpvInst *phi = l->header->insts.first->next;
+    uint32_t body = loop_stays(l, spv_operand(term, 1)) ? 1 : 2;
+    const SpvBlock *b = edit_block(s->m, spv_operand(term, body));
+    const CfgBlock *first = &s->g->blocks[s->g->position[b->index]];
+    const CfgBlock *latch = &s->g->blocks[s->g->position[l->latch->index]];
+    return spv_operand(term, 3 - body) == spv_operand(merge, 0) && b != l->latch &&
+           first->n_preds == 1 && latch->n_preds == 1 && latch->n_succs == 1 && phi &&
+           phi->op == SpvOpPhi && phi->next->op != SpvOpPhi &&
+           l->latch->insts.first->next->op != SpvOpPhi && !is_used_behind(s, l);
+}
+
+/* The body becomes a selection between what was its first block, and is now the test, and what was
+ * the latch, and is now where both ways meet. */
+static void guard(Trips *s, const Guard *what)
+{
+    SpvBlock *header = s->g->blocks[what->loop->header].block;
+    SpvBlock *join = s->g->blocks[what->loop->latch].block;
+    SpvInst *term = header->insts.last, *merge = what->loop->merge_inst;
+    SpvId condition = spv_operand(term, 0);
+    SpvBlock *test = edit_block(s->m, spv_operand(term, what->stays ? 1 : 2));
+    SpvBlock *body = edit_split(s->m, edit_after_phis(test));
+    SpvBlock *latch = edit_split(s->m, edit_after_phis(join));
+    body->index = latch->index = s->g->made_later;
+    edit_append(s->m, test, SpvOpSelectionMerge, (uint32_t[]){ join->id, 0 }, 2);
+    edit_append(s->m, test, SpvOpBranchConditional,
+                (uint32_t[]){ condition, what->stays ? body->id : join->id,
+                              what->stays ? join->id : body->id },
+                3);
+    edit_append(s->m, join, SpvOpBranch, &latch->id, 1);
+    merge->words[merge->first_operand + 1] = latch->id;
+    uint32_t operands[2] = { what->n->id, fold_int(&s->fold, what->n->type, what->longest) };
+    uint16_t op = what->stays ? SpvOpULessThan : SpvOpUGreaterThanEqual;
+    SpvId type = spv_type_of(s->m, condition)->id;
+    term->words[term->first_operand] = spv_put(s->m, merge, op, type, operands, 2)->id;
 }
 
 /* Makes the branch at the end of block p, which each iteration runs, one on the iteration's
@@ -59,8 +129,12 @@ static void count_at(Trips *s, const PassLoopCopy *l, const Counter *k, uint32_t
         !range_test(s->m, spv_operand(term, 0), stays, &test) ||
         (test.of != k->phi->id && test.of != k->step->id))
         return;
-    uint64_t n = trips(k, test.bound);
-    if (!n)
+    bool alike;
+    uint64_t n = trips(k, test.bound, &alike);
+    if (n && n <= MOST_GUARDED && !alike && p == l->loop->header && test.of == k->phi->id &&
+        may_guard(s, l))
+        vec_push(s->c->scratch, &s->guards, (Guard){ l->loop, k->n, n, stays });
+    if (!n || !alike)
         return;
     uint32_t operands[2] = { test.of == k->phi->id ? k->n->id : k->next->id,
                              fold_int(&s->fold, k->n->type, n) };
@@ -234,5 +308,10 @@ bool pass_trips(PassContext *c)
     PassLoopMarks marks = loop_marks(c, s.g);
     for (uint32_t k = 0; k < s.g->n_loops; k++)
         rewrite_loop(&s, &marks, s.g->loops[k]);
-    return true;
+    for (uint32_t k = 0; k < s.guards.len; k++)
+        guard(&s, &s.guards.data[k]);
+    Cfg *g = s.guards.len ? cfg_build(c->scratch, f, c->sink) : NULL;
+    if (g)
+        edit_order_blocks(g);
+    return g || !s.guards.len;
 }
