@@ -371,27 +371,28 @@ static bool is_binary(uint16_t op)
     }
 }
 
-/* Minimum, maximum, clamp: their intrinsics, applied one after the other to the result so far and
- * the next operand. */
+/* Minimum, maximum, clamp of GLSL and OpenCL: their intrinsics, applied one after the other to the
+ * result so far and the next operand. */
 static const struct {
-    uint32_t op;
+    uint32_t glsl, opencl;
     const char *fn[2];
 } bounds[] = {
-    { GLSLstd450UMin, { "llvm.umin" } },
-    { GLSLstd450SMin, { "llvm.smin" } },
-    { GLSLstd450UMax, { "llvm.umax" } },
-    { GLSLstd450SMax, { "llvm.smax" } },
-    { GLSLstd450UClamp, { "llvm.umax", "llvm.umin" } },
-    { GLSLstd450SClamp, { "llvm.smax", "llvm.smin" } },
+    { GLSLstd450UMin, OpenCLstd_u_min, { "llvm.umin" } },
+    { GLSLstd450SMin, OpenCLstd_s_min, { "llvm.smin" } },
+    { GLSLstd450UMax, OpenCLstd_u_max, { "llvm.umax" } },
+    { GLSLstd450SMax, OpenCLstd_s_max, { "llvm.smax" } },
+    { GLSLstd450UClamp, OpenCLstd_u_clamp, { "llvm.umax", "llvm.umin" } },
+    { GLSLstd450SClamp, OpenCLstd_s_clamp, { "llvm.smax", "llvm.smin" } },
 };
 
 /* The instruction's row of `bounds`; COUNT_OF(bounds) if it has none. */
 static uint32_t bound_of(const SpvInst *i)
 {
+    bool glsl = i->op == SpvOpExtInst && i->ext_set == SPV_SET_GLSLstd450;
+    bool opencl = i->op == SpvOpExtInst && i->ext_set == SPV_SET_OpenCLstd_;
     uint32_t row = 0;
-    if (i->op != SpvOpExtInst || i->ext_set != SPV_SET_GLSLstd450)
-        return COUNT_OF(bounds);
-    while (row < COUNT_OF(bounds) && bounds[row].op != spv_operand(i, 1))
+    while (row < COUNT_OF(bounds) && !(glsl && bounds[row].glsl == spv_operand(i, 1)) &&
+           !(opencl && bounds[row].opencl == spv_operand(i, 1)))
         row++;
     return row;
 }
