@@ -83,6 +83,7 @@ typedef struct Devices {
 typedef struct Config {
     HeddleDevice *device;
     uint32_t subgroup_size;
+    bool any_size; /* nobody asks for one: kernels that cannot tell 32 from others get what suits */
     bool cpu, robust, plain, fast, check;
     uint64_t seed;
 } Config;
@@ -90,8 +91,8 @@ typedef struct Config {
 static void describe(const Config *c, char *text, size_t size)
 {
     const HeddleDeviceInfo *info = heddle_device_info(c->device);
-    snprintf(text, size, "%s %s, subgroups of %u%s%s%s", info->kind_name, info->target,
-             c->subgroup_size, c->robust ? ", robust" : "",
+    snprintf(text, size, "%s %s, subgroups of %u%s%s%s%s", info->kind_name, info->target,
+             c->subgroup_size, c->any_size ? " or any" : "", c->robust ? ", robust" : "",
              c->plain ? ", not optimised" : c->fast ? ", the first tier" : "",
              c->check ? ", checked" : "");
 }
@@ -119,8 +120,8 @@ static bool run(const HeddleModule *module, const GenKernel *k, const Config *c,
                 HeddleLog *log)
 {
     HeddleDevice *device = c->device;
-    HeddleKernelOptions o = { .subgroup_size = c->subgroup_size, .robust = c->robust,
-                              .check = c->check, .no_optimisation = c->plain,
+    HeddleKernelOptions o = { .subgroup_size = c->any_size ? 0 : c->subgroup_size,
+                              .robust = c->robust, .check = c->check, .no_optimisation = c->plain,
                               .tier = c->fast ? HEDDLE_TIER_FAST : HEDDLE_TIER_AUTO };
     HeddleKernel *kernel = NULL;
     HeddleBuffer *b[N_BUFFERS] = { NULL };
@@ -184,6 +185,7 @@ static bool compare(const Devices *d, const HeddleModule *module, const GenKerne
         c.robust = c.cpu && (outside || turn & 1);
         c.plain = c.cpu && (turn >> 1 & 3) == 0;
         c.fast = c.cpu && (turn >> 1 & 3) == 1;
+        c.any_size = c.cpu && c.subgroup_size == 32 && (turn >> 1 & 3) == 2;
         c.check = !c.cpu && !outside && turn & 1;
         GenMemory *to = c.cpu ? &got : &want;
         gen_fill(to, k, seed);
