@@ -73,6 +73,25 @@ static bool is_used_behind(Trips *s, const PassLoopCopy *l)
     return false;
 }
 
+/* Whether a block may run for invocations that the body does not run for. */
+static bool needs_no_guard(Trips *s, const PassLoopCopy *l, const SpvBlock *b)
+{
+    for (const SpvInst *i = b->insts.first->next; i != b->insts.last; i = i->next) {
+        uint16_t at[8];
+        uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
+        bool merge = i->op == SpvOpLoopMerge;
+        if (!merge && i->op != SpvOpPhi && !edit_cannot_fail(s->m, i))
+            return false;
+        for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)) && !merge && b != l->header; k++) {
+            const SpvInst *d = spv_def(s->m, i->words[at[k]]);
+            if (n > COUNT_OF(at) || !d ||
+                (d->block && d->block != b && d->block != l->header && loop_holds(l, d->block)))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Whether nothing but the counter goes from iteration to iteration, nor out of the loop, and the
  * body is a construct of its own between the header and a block that leads back. */
 static bool may_guard(Trips *s, const PassLoopCopy *l)
@@ -88,7 +107,8 @@ static bool may_guard(Trips *s, const PassLoopCopy *l)
     return spv_operand(term, 3 - body) == spv_operand(merge, 0) && b != l->latch &&
            first->n_preds == 1 && latch->n_preds == 1 && latch->n_succs == 1 && phi &&
            phi->op == SpvOpPhi && phi->next->op != SpvOpPhi &&
-           l->latch->insts.first->next->op != SpvOpPhi && !is_used_behind(s, l);
+           l->latch->insts.first->next->op != SpvOpPhi && needs_no_guard(s, l, l->header) &&
+           needs_no_guard(s, l, l->latch) && !is_used_behind(s, l);
 }
 
 /* The body becomes a selection between what was its first block, and is now the test, and what was

@@ -38,7 +38,9 @@ typedef struct Unroller {
     const Cfg *g;
     PassFold fold;
     PassLoopMarks marks;
-    uint64_t budget; /* instructions left to grow by */
+    const Uniformity *uniform; /* of a round; NULL until it is asked for */
+    bool changed;              /* in the round: u->g is what was before */
+    uint64_t budget;           /* instructions left to grow by */
     bool structured;
 } Unroller;
 
@@ -250,9 +252,11 @@ static bool walks_with_tests(Unroller *u, const PassLoopCopy *l)
     }
     if (!tests || !u->c->options->whole)
         return false;
-    const Uniformity *of =
-        uniformity_build_for(u->c->scratch, u->m, u->g, u->c->options->subgroup_size);
-    return loop_row_steps(l, of, false) >= 2;
+    if (u->changed)
+        return true; /* or so the next round will tell */
+    if (!u->uniform)
+        u->uniform = uniformity_build_for(u->c->scratch, u->m, u->g, u->c->options->subgroup_size);
+    return loop_row_steps(l, u->uniform, false) >= 2;
 }
 
 /* Instructions that the loop may become, and its most copies. */
@@ -397,7 +401,9 @@ static bool try_loop(Unroller *u, const CfgLoop *loop)
         return false;
     uint64_t room = allowance(u, &l, &limit);
     limit = (uint32_t)MIN(limit, room / l.size + 1);
-    return room >= l.size && count_trip(u, &l, limit, &trip) && unroll_loop(u, &l, &trip);
+    bool done = room >= l.size && count_trip(u, &l, limit, &trip) && unroll_loop(u, &l, &trip);
+    u->changed |= done;
+    return done;
 }
 
 /* One round: the innermost loops that are worth it; *any: there were some. */
@@ -410,6 +416,8 @@ static bool unroll_round(Unroller *u, bool *any)
         return false;
     u->fold = fold_open(u->m, u->c->scratch);
     u->marks = loop_marks(u->c, u->g);
+    u->uniform = NULL;
+    u->changed = false;
     const CfgLoop **order = order_loops(u);
     /* changed, or holds one such */
     uint8_t *touched = NEW_ARRAY(u->c->scratch, uint8_t, u->g->n_loops);

@@ -7,26 +7,26 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-enum { MOST_BYTES = 16, WORD = 8 /* bytes */, MOST_LANES = 128 };
+enum { MOST_BYTES = 16, WORD = 8 /* bytes */, MOST = IR_MAX_LANES /* elements of a vector */ };
 
 bool holes_suit(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
-    uint32_t size = emit_scalar_bytes(e, part->type);
+    uint32_t size = emit_scalar_bytes(e, part->type), group = MIN(p->affine.group, e->W);
     int64_t stride = address_lane_stride(p);
     return p->lane_index && p->at.rule != LAYOUT_LANES && !emit_is_lanes(p->base) && size < 4 &&
-           stride > size && stride <= MOST_BYTES && is_pow2((uint64_t)stride) &&
-           p->affine.group >= 8 && e->W <= MOST_LANES && !p->affine.expected && !p->volatile_ &&
+           stride > size && stride <= MOST_BYTES && is_pow2((uint64_t)stride) && group >= 8 &&
+           group * (uint32_t)stride / size <= MOST && !p->affine.expected && !p->volatile_ &&
            !address_checked(e, p) && lanes_has_masks(e, 8 * size);
 }
 
 /* Numbers of `size` bytes, `stride` bytes apart, as a vector of numbers of `size` bytes. */
 static LV spread(Emit *e, LV v, uint32_t size, uint32_t stride)
 {
-    int from[2 * MOST_LANES];
+    int from[MOST];
     uint32_t n = LLVMGetVectorSize(LLVMTypeOf(v)), step = MIN(stride, WORD);
     LT word = LLVMIntTypeInContext(e->cx, 8 * step);
     v = LLVMBuildZExt(e->b, v, LLVMVectorType(word, n), "");
-    for (uint32_t k = 0; k < 2 * n; k++)
+    for (uint32_t k = 0; k < MIN(2 * n, MOST); k++)
         from[k] = (int)(k % 2 ? n : k / 2);
     if (stride > WORD)
         v = ir_shuffle(e->b, v, LLVMConstNull(LLVMTypeOf(v)), from, 2 * n);
@@ -39,7 +39,7 @@ void holes_store(Emit *e, const EmitPointer *p, const LanesPart *part, LV v, uin
     uint32_t size = emit_scalar_bytes(e, part->type), group = MIN(p->affine.group, e->W);
     uint32_t stride = (uint32_t)address_lane_stride(p), each = stride / size;
     LV mask = lanes_mask(e), none = LLVMConstNull(LLVMTypeOf(mask));
-    int lane[MOST_LANES * MOST_BYTES];
+    int lane[MOST];
     v = LLVMBuildBitCast(e->b, v, emit_lanes_type(e, LLVMIntTypeInContext(e->cx, 8 * size)), "");
     for (uint32_t g = 0; g < e->W / group; g++) {
         for (uint32_t k = 0; k < group; k++)

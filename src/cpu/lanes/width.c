@@ -49,10 +49,12 @@ static bool phi_grows_by(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by
 /* What is computed from what a row shares, it shares. */
 static bool is_shared_by_row(Emit *e, const SpvInst *i, uint32_t depth, uint64_t *by)
 {
-    if (!spv_is_pure(i) || i->op == SpvOpExtInst)
+    uint16_t at[8];
+    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
+    if (!spv_is_pure(i) || i->op == SpvOpExtInst || n > COUNT_OF(at))
         return false;
-    for (uint32_t k = 0; k < spv_n_operands(i); k++)
-        if (!grows_by(e, spv_operand(i, k), depth, by) || *by)
+    for (uint32_t k = 0; k < n; k++)
+        if (!grows_by(e, i->words[at[k]], depth, by) || *by)
             return false;
     return true;
 }
@@ -195,13 +197,17 @@ static bool is_access_in_line(Emit *e, SpvId pointer)
     return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by <= most_stride(e);
 }
 
-/* Whether its results depend on how wide subgroups are. */
+/* Whether its results depend on how wide subgroups are, as it does how many elements of a matrix an
+ * invocation has. */
 static bool tells_width(Emit *e, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
+    SpvId pointer = i->op == SpvOpLoad || pointer_from(i) ? spv_operand(i, 0) : 0;
     uint64_t component;
-    const uint32_t *builtin =
-        i->op == SpvOpLoad || pointer_from(i) ? builtin_of(e, spv_operand(i, 0), &component) : NULL;
+    const uint32_t *builtin = pointer ? builtin_of(e, pointer, &component) : NULL;
+    if (emit_has_matrix(spv_type(e->module, i->type)) ||
+        (pointer && emit_has_matrix(spv_type_of(e->module, pointer))))
+        return true;
     if (i->op == SpvOpControlBarrier || i->op == SpvOpGroupNonUniformAll) /* pass_whole's */
         return false;
     return !info || info->flags & SPV_OPF_GROUP || i->op == SpvOpCooperativeMatrixLengthKHR ||
