@@ -536,8 +536,8 @@ typedef struct HeddleKernelOptions {
     const HeddleSpecValue *specs;
     uint32_t n_specs;
     uint32_t subgroup_size;         /* 8, 16, 32, 64, 128; 0 = the one that the kernel asks for,
-                                     * else the device's default (on cpu more of them, where the
-                                     * kernel cannot tell and more are faster) */
+                                     * else the device's default (on cpu more or fewer, where the
+                                     * kernel cannot tell and that is faster) */
     /* For kernels that leave their size open (OpenCL), or leave it to constants that `specs` does
      * not name. For any other kernel it must be the kernel's own. 0 = the kernel's. */
     uint32_t local_size[3];
