@@ -57,6 +57,17 @@ static uint64_t trips(const Counter *k, uint64_t bound, bool *alike)
     return k->largest + (longest + 1) * k->by <= most ? longest : 0;
 }
 
+/* Makes a branch one on whether so many iterations are not yet done; stays: if that is this. */
+static void test_count(Trips *s, SpvInst *term, const SpvInst *done, uint64_t all, bool stays)
+{
+    uint32_t operands[2] = { done->id, fold_int(&s->fold, done->type, all) };
+    SpvInst *merge = cfg_merge_inst(term->block);
+    uint16_t op = stays ? SpvOpULessThan : SpvOpUGreaterThanEqual;
+    SpvId type = spv_type_of(s->m, spv_operand(term, 0))->id;
+    term->words[term->first_operand] =
+        spv_put(s->m, merge ? merge : term, op, type, operands, 2)->id;
+}
+
 /* Whether a value of the loop is used behind it. */
 static bool is_used_behind(Trips *s, const PassLoopCopy *l)
 {
@@ -130,10 +141,7 @@ static void guard(Trips *s, const Guard *what)
                 3);
     edit_append(s->m, join, SpvOpBranch, &latch->id, 1);
     merge->words[merge->first_operand + 1] = latch->id;
-    uint32_t operands[2] = { what->n->id, fold_int(&s->fold, what->n->type, what->longest) };
-    uint16_t op = what->stays ? SpvOpULessThan : SpvOpUGreaterThanEqual;
-    SpvId type = spv_type_of(s->m, condition)->id;
-    term->words[term->first_operand] = spv_put(s->m, merge, op, type, operands, 2)->id;
+    test_count(s, term, what->n, what->longest, what->stays);
 }
 
 /* Makes the branch at the end of block p, which each iteration runs, one on the iteration's
@@ -156,13 +164,7 @@ static void count_at(Trips *s, const PassLoopCopy *l, const Counter *k, uint32_t
         vec_push(s->c->scratch, &s->guards, (Guard){ l->loop, k->n, n, stays });
     if (!n || !alike)
         return;
-    uint32_t operands[2] = { test.of == k->phi->id ? k->n->id : k->next->id,
-                             fold_int(&s->fold, k->n->type, n) };
-    SpvInst *merge = cfg_merge_inst(term->block);
-    uint16_t op = stays ? SpvOpULessThan : SpvOpUGreaterThanEqual;
-    SpvInst *is = spv_put(s->m, merge ? merge : term, op,
-                          spv_type_of(s->m, spv_operand(term, 0))->id, operands, 2);
-    term->words[term->first_operand] = is->id;
+    test_count(s, term, test.of == k->phi->id ? k->n : k->next, n, stays);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

@@ -26,10 +26,11 @@ static LV spread(Emit *e, LV v, uint32_t size, uint32_t stride)
     uint32_t n = LLVMGetVectorSize(LLVMTypeOf(v)), step = MIN(stride, WORD);
     LT word = LLVMIntTypeInContext(e->cx, 8 * step);
     v = LLVMBuildZExt(e->b, v, LLVMVectorType(word, n), "");
-    for (uint32_t k = 0; k < MIN(2 * n, MOST); k++)
-        from[k] = (int)(k % 2 ? n : k / 2);
-    if (stride > WORD)
+    if (stride > WORD) {
+        for (uint32_t k = 0; k < 2 * n; k++)
+            from[k] = (int)(k % 2 ? n : k / 2);
         v = ir_shuffle(e->b, v, LLVMConstNull(LLVMTypeOf(v)), from, 2 * n);
+    }
     LT scalar = LLVMIntTypeInContext(e->cx, 8 * size);
     return LLVMBuildBitCast(e->b, v, LLVMVectorType(scalar, n * stride / size), "");
 }
