@@ -111,7 +111,7 @@ def levels(flags):
 
 
 def substitute(command, path, options):
-    out = os.path.join(options.scratch, path)
+    out = os.path.join(options.scratch, os.path.relpath(path))
     os.makedirs(os.path.dirname(out), exist_ok=True)
     table = {"s": path, "S": os.path.dirname(path), "t": out, "heddle": options.heddle,
              "filecheck": options.filecheck, "clang": clang_of(options),
