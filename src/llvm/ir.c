@@ -85,6 +85,29 @@ Val ir_shuffle(LLVMBuilderRef b, Val x, Val y, const int *lanes, uint32_t n)
                                   LLVMConstVector(mask, n), "");
 }
 
+Val ir_part(LLVMBuilderRef b, Val v, uint32_t from, uint32_t n)
+{
+    int lane[IR_MAX_LANES];
+    if (n == LLVMGetVectorSize(LLVMTypeOf(v)))
+        return v;
+    for (uint32_t k = 0; k < n; k++)
+        lane[k] = (int)(from + k);
+    return ir_shuffle(b, v, NULL, lane, n);
+}
+
+Val ir_concatenate(LLVMBuilderRef b, Val *v, uint32_t n)
+{
+    int lane[IR_MAX_LANES];
+    for (; n > 1; n /= 2)
+        for (uint32_t k = 0; k < n / 2; k++) {
+            uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
+            for (uint32_t j = 0; j < 2 * size; j++)
+                lane[j] = (int)j;
+            v[k] = ir_shuffle(b, v[2 * k], v[2 * k + 1], lane, 2 * size);
+        }
+    return v[0];
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static LLVMTypeRef i8_beside(Val v)

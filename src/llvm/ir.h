@@ -37,6 +37,9 @@ LLVMValueRef ir_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n); /* <n x T> 
  * negative. y NULL: poison. */
 LLVMValueRef ir_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const int *lanes,
                         uint32_t n);
+LLVMValueRef ir_part(LLVMBuilderRef b, LLVMValueRef v, uint32_t from, uint32_t n); /* n lanes */
+/* n vectors of one type, a power of two, one behind the other. Overwrites them. */
+LLVMValueRef ir_concatenate(LLVMBuilderRef b, LLVMValueRef *v, uint32_t n);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 // CHECK-NEXT: masked accesses, bytes {{ *}}4, 1152
 // RUN: %heddle compile %s --subgroup-size 32 --isa x86-64-v4 --emit llvm-plain | %filecheck %s --check-prefix=RUNS
 // RUNS: load <128 x float>
-// RUNS: load <64 x half>
+// RUNS: load <128 x half>
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

@@ -311,7 +311,11 @@ static bool optimise(Compile *c)
 {
     if (!(c->fast ? run(c, fast_passes) : optimise_fully(c)))
         return false;
+    if (!c->fast && !cpu_sink_to_seldom(c->module))
+        return fail(c, "out of memory", "");
     cpu_join_dots(c->module);
+    if (!c->fast && c->target->sets & CPU_AVX512)
+        cpu_multiply_whole(c->module);
     if (!c->fast && !return_at_barriers(c))
         return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);

@@ -57,6 +57,14 @@ bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 
 void cpu_join_dots(LLVMModuleRef module);
 
+/* ---- seldom.c: for jit.c, once the passes are through ---------------------------------------- */
+
+bool cpu_sink_to_seldom(LLVMModuleRef module); /* false: out of memory */
+
+/* ---- products.c: for jit.c, once the passes are through; vectors of 64 bytes ----------------- */
+
+void cpu_multiply_whole(LLVMModuleRef module);
+
 /* ---- barriers.c: for jit.c, once the passes are through -------------------------------------- */
 
 /* Where all barriers are the kernel's own and little lives across them; sets out's fields for this.

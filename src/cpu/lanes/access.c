@@ -205,29 +205,6 @@ static void store_same(Emit *e, const EmitPointer *p, const LanesPart *part, LV 
 
 /* ---- groups of lanes side by side ------------------------------------------------------------ */
 
-static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
-{
-    int lane[MAX_LANES];
-    if (n == LLVMGetVectorSize(LLVMTypeOf(v)))
-        return v;
-    for (uint32_t k = 0; k < n; k++)
-        lane[k] = (int)(from + k);
-    return ir_shuffle(e->b, v, NULL, lane, n);
-}
-
-LV access_concatenate(Emit *e, LV *v, uint32_t n)
-{
-    int lane[WIDEST];
-    for (; n > 1; n /= 2)
-        for (uint32_t k = 0; k < n / 2; k++) {
-            uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[2 * k]));
-            for (uint32_t j = 0; j < 2 * size; j++)
-                lane[j] = (int)j;
-            v[k] = ir_shuffle(e->b, v[2 * k], v[2 * k + 1], lane, 2 * size);
-        }
-    return v[0];
-}
-
 /* The active lanes that are inside the buffer; NULL: all lanes. */
 static LV access_mask(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size)
 {
@@ -246,10 +223,10 @@ static LV load_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
     for (uint32_t k = 0; k < n; k++) {
         LV address = address_group(e, p, part->byte, k);
         piece[k] =
-            mask ? lanes_masked_load(e, type, address, align, sub_vector(e, mask, k * group, group))
+            mask ? lanes_masked_load(e, type, address, align, ir_part(e->b, mask, k * group, group))
                  : plain_load(e, p, type, address, align);
     }
-    return access_concatenate(e, piece, n);
+    return ir_concatenate(e->b, piece, n);
 }
 
 static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
@@ -259,9 +236,9 @@ static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, L
     LV mask = e->mask;
     count_side_by_side(e, p, mask, emit_scalar_bytes(e, part->type));
     for (uint32_t k = 0; k < n; k++) {
-        LV address = address_group(e, p, part->byte, k), piece = sub_vector(e, v, k * group, group);
+        LV address = address_group(e, p, part->byte, k), piece = ir_part(e->b, v, k * group, group);
         if (mask)
-            lanes_masked_store(e, piece, address, align, sub_vector(e, mask, k * group, group));
+            lanes_masked_store(e, piece, address, align, ir_part(e->b, mask, k * group, group));
         else
             plain_store(e, p, piece, address, align);
     }
@@ -407,7 +384,7 @@ static void load_wide(Emit *e, const Wide *w, LV *leaves)
             piece[k * n_groups + g] = of_group[k];
     }
     for (uint32_t k = 0; k < w->n; k++)
-        leaves[k] = access_concatenate(e, piece + k * n_groups, n_groups);
+        leaves[k] = ir_concatenate(e->b, piece + k * n_groups, n_groups);
 }
 
 static void store_wide(Emit *e, const Wide *w, const LV *leaves)
@@ -420,9 +397,9 @@ static void store_wide(Emit *e, const Wide *w, const LV *leaves)
         lane[k] = k % w->stride < w->n ? (int)(k % w->stride * w->group + k / w->stride) : -1;
     for (uint32_t g = 0; g < e->W / w->group; g++) {
         for (uint32_t k = 0; k < count; k++)
-            piece[k] = k < w->n ? sub_vector(e, leaves[k], g * w->group, w->group)
+            piece[k] = k < w->n ? ir_part(e->b, leaves[k], g * w->group, w->group)
                                 : LLVMGetPoison(LLVMTypeOf(piece[0]));
-        LV joined = access_concatenate(e, piece, count);
+        LV joined = ir_concatenate(e->b, piece, count);
         LV v = ir_shuffle(e->b, joined, NULL, lane, w->group * w->stride);
         LV address = address_group(e, w->p, w->part[0].byte, g), mask = wide_mask(e, w, g);
         if (mask)
@@ -468,9 +445,9 @@ static LV load_same_in_groups(Emit *e, const EmitPointer *p, const LanesPart *pa
         access_count(e, p, HEDDLE_ACCESS_SCALAR, NULL, size);
         LV address = address_group(e, p, part->byte, k);
         LV one = plain_load(e, p, memory_type(e, part->type), address, align);
-        piece[k] = small ? one : sub_vector(e, emit_lanes(e, one), 0, group);
+        piece[k] = small ? one : ir_part(e->b, emit_lanes(e, one), 0, group);
     }
-    return small ? affine_spread(e, piece, group) : access_concatenate(e, piece, n);
+    return small ? affine_spread(e, piece, group) : ir_concatenate(e->b, piece, n);
 }
 
 static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
@@ -726,7 +703,9 @@ uint32_t access_row_stride(Emit *e, const EmitPointer *p)
     sure.limit = NULL;
     sure.affine.expected = NULL;
     uint32_t stride = wide_stride(e, &sure, part, n), bits = 8 * emit_scalar_bytes(e, part->type);
-    return stride % n == 0 && chunks_suit_rows(e, bits, group, stride) ? stride / n : 0;
+    bool suits =
+        lanes_of(e)->machine->sets & CPU_AVX512 || chunks_suit_rows(e, bits, group, stride);
+    return stride % n == 0 && suits ? stride / n : 0;
 }
 
 /* Whether each of the parts would take a gather. */

@@ -104,7 +104,7 @@ static void load_vectors(Emit *e, const Chunks *c, const Begins *b, uint32_t fir
         uint32_t lane = first + k / c->in_block * c->in_block * n + k % c->in_block;
         for (uint32_t j = 0; j < n; j++)
             chunk[j] = ir_load(e->b, c->type, begin_of(e, b, lane + j * c->in_block), c->align);
-        v[k] = access_concatenate(e, chunk, n);
+        v[k] = ir_concatenate(e->b, chunk, n);
     }
 }
 
@@ -176,7 +176,7 @@ static void split_rows(Emit *e, const LV *blocks, uint32_t size, uint32_t stride
     for (uint32_t k = 0; k < stride; k++) {
         for (uint32_t j = 0; j < n; j++)
             from[j] = blocks[j * stride + k];
-        v[k] = access_concatenate(e, from, n);
+        v[k] = ir_concatenate(e->b, from, n);
     }
     for (uint32_t step = 1; step < in_block; step *= 2) {
         memcpy(from, v, stride * sizeof *v);
@@ -196,7 +196,7 @@ void chunks_split_rows(Emit *e, const LV *blocks, uint32_t lanes, uint32_t strid
             pieces[k * n + g] = v[k];
     }
     for (uint32_t k = 0; k < stride; k++)
-        leaves[k] = access_concatenate(e, pieces + (size_t)k * n, n);
+        leaves[k] = ir_concatenate(e->b, pieces + (size_t)k * n, n);
 }
 
 /* ---- lanes anywhere -------------------------------------------------------------------------- */
@@ -233,7 +233,7 @@ uint32_t chunks_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint3
             pieces[k * groups + g] = v[k];
     }
     for (uint32_t k = 0; k < units; k++) {
-        LV unit = access_concatenate(e, pieces + (size_t)k * groups, groups);
+        LV unit = ir_concatenate(e->b, pieces + (size_t)k * groups, groups);
         take_apart(e, &c, unit, leaves + (size_t)k * c.in_unit);
     }
     return units * c.in_unit;

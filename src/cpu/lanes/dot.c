@@ -42,14 +42,6 @@ static bool lacks(LV v, uint32_t bits, uint32_t depth)
     }
 }
 
-static LV sub_vector(Emit *e, LV v, uint32_t from, uint32_t n)
-{
-    int lane[16];
-    for (uint32_t k = 0; k < n; k++)
-        lane[k] = (int)(from + k);
-    return ir_shuffle(e->b, v, NULL, lane, n);
-}
-
 /* The instruction on W lanes, a vector of the machine at a time; operands and result are numbers of
  * 32 bits. */
 static LV on_vectors(Emit *e, const IrForms *inst, const LV *operands, uint32_t n_operands)
@@ -63,11 +55,11 @@ static LV on_vectors(Emit *e, const IrForms *inst, const LV *operands, uint32_t 
     for (uint32_t from = 0; from < e->W; from += n) {
         LV args[3];
         for (uint32_t k = 0; k < n_operands; k++)
-            args[k] = LLVMBuildBitCast(e->b, sub_vector(e, operands[k], from, n), types[k], "");
+            args[k] = LLVMBuildBitCast(e->b, ir_part(e->b, operands[k], from, n), types[k], "");
         LV v = ir_intrinsic(e->b, name, NULL, 0, args, n_operands);
         pieces[from / n] = LLVMBuildBitCast(e->b, v, words, "");
     }
-    return access_concatenate(e, pieces, e->W / n);
+    return ir_concatenate(e->b, pieces, e->W / n);
 }
 
 /* sum + x . y for W lanes, x unsigned and y signed. */

@@ -43,9 +43,7 @@ void holes_store(Emit *e, const EmitPointer *p, const LanesPart *part, LV v, uin
     int lane[MOST];
     v = LLVMBuildBitCast(e->b, v, emit_lanes_type(e, LLVMIntTypeInContext(e->cx, 8 * size)), "");
     for (uint32_t g = 0; g < e->W / group; g++) {
-        for (uint32_t k = 0; k < group; k++)
-            lane[k] = (int)(g * group + k);
-        LV wide = spread(e, ir_shuffle(e->b, v, NULL, lane, group), size, stride);
+        LV wide = spread(e, ir_part(e->b, v, g * group, group), size, stride);
         for (uint32_t k = 0; k < group * each; k++)
             lane[k] = (int)(k % each ? e->W : g * group + k / each);
         lanes_masked_store(e, wide, address_group(e, p, part->byte, g), align,

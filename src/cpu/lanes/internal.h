@@ -99,10 +99,8 @@ LV by_lanes_values(Emit *e);
 LV by_lanes_element(Emit *e, LT element, LV array, LV index);
 
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
-/* n vectors of equal length one behind the other; n is a power of two, and v is overwritten. */
 /* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
 void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes);
-LV access_concatenate(Emit *e, LV *v, uint32_t n);
 LV access_zeros(Emit *e); /* 64 bytes of memory, for loads that must not read where they would */
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);

@@ -98,7 +98,7 @@ static LV permute(Emit *e, const Permutation *how, LV table, LV index)
     }
     for (uint32_t k = 0; k < e->W; k++)
         from[k] = (int)k;
-    return ir_shuffle(e->b, access_concatenate(e, pieces, n), NULL, from, e->W);
+    return ir_shuffle(e->b, ir_concatenate(e->b, pieces, n), NULL, from, e->W);
 }
 
 /* Of words, where the machine permutes them: 16 at once, or eight, and longer tables in halves. */
@@ -127,7 +127,7 @@ static LV permute_words(Emit *e, const Table *t, LV numbers, LV index)
             pieces[p] = LLVMBuildSelect(e->b, which, high, pieces[p], "");
         }
     }
-    return access_concatenate(e, pieces, e->W / n);
+    return ir_concatenate(e->b, pieces, e->W / n);
 }
 
 static bool has_words(Emit *e) { return lanes_of(e)->machine->sets & (CPU_AVX2 | CPU_AVX512); }

@@ -63,7 +63,7 @@ static LV load_slices(Emit *e, const Slices *s, LV address, uint32_t first, uint
         LV at = ir_at(e->b, address, ir_int(e->i64, (uint64_t)byte));
         slice[k] = ir_load(e->b, s->type, at, s->align);
     }
-    return access_concatenate(e, slice, n);
+    return ir_concatenate(e->b, slice, n);
 }
 
 /* Half of the vectors, interleaved with the other half, until one is left: of the pieces that are
@@ -95,5 +95,5 @@ LV slices_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type)
         LV *at = &pieces[(g + s.group) / s.lanes - 1];
         *at = LLVMBuildInsertElement(e->b, *at, last, ir_int(e->i32, s.lanes - 1), "");
     }
-    return LLVMBuildBitCast(e->b, access_concatenate(e, pieces, e->W / s.lanes), type, "");
+    return LLVMBuildBitCast(e->b, ir_concatenate(e->b, pieces, e->W / s.lanes), type, "");
 }

@@ -485,7 +485,7 @@ static LV load_pieces(Emit *e, const LanesTable *t, const Plan *p, Chunks *c)
     LT run = pieces_type(e, p, p->group);
     for (uint32_t from = 0; from < p->n; from += p->group)
         pieces[n++] = p->run ? load_at(e, t, t->at[from], run) : load_group(e, t, p, from, c);
-    return access_concatenate(e, pieces, n);
+    return ir_concatenate(e->b, pieces, n);
 }
 
 /* A number of all lanes; of 8 bytes its two words. */

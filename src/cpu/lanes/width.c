@@ -8,9 +8,9 @@
  * More lanes are fewer calls and turns of loops, more sums that do not wait for one another, and
  * longer runs of memory for each. They are worse where lanes part ways, where each reads another
  * place, since such accesses take turns or are transposed, and where registers do not suffice. So a
- * kernel is widened where the lanes of a row access numbers side by side, or all of them the same,
- * and part only where an index that counts up from lane to lane is compared with what they share:
- * at the end of the data.
+ * kernel is widened where the lanes of a row access numbers side by side, all of them the same, or
+ * what the machine gathers in any case, and part only where an index that counts up from lane to
+ * lane is compared with what they share: at the end of the data.
  */
 #include "cpu/lanes/internal.h"
 
@@ -177,8 +177,32 @@ static bool is_builtin_of_groups(uint32_t builtin)
            (builtin >= SpvBuiltInWorkDim && builtin <= SpvBuiltInGlobalLinearId);
 }
 
-/* One number, at one address in a row or next to the neighbours'. */
-static bool is_access_in_line(Emit *e, SpvId pointer)
+/* Whether memory says where a number is: it is gathered, however many lanes there are. */
+static bool comes_from_memory(Emit *e, SpvId id, uint32_t depth)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    uint16_t at[8];
+    uint64_t component;
+    if (!i || !is_varying(e, id) || !depth--)
+        return false;
+    if (i->op == SpvOpLoad)
+        return !builtin_of(e, spv_operand(i, 0), &component);
+    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
+    for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)) && spv_is_pure(i); k++)
+        if (comes_from_memory(e, i->words[at[k]], depth))
+            return true;
+    return false;
+}
+
+/* By an instruction of the machine, and once. */
+static bool is_gathered(Emit *e, uint32_t position, const SpvType *t, SpvId index)
+{
+    return lanes_of(e)->machine->sets & CPU_AVX512 && t->bits >= 32 &&
+           !e->cfg->blocks[position].loop && comes_from_memory(e, index, CONDITION_DEPTH);
+}
+
+/* One number, at one address in a row, next to the neighbours' or gathered. */
+static bool is_good_access(Emit *e, uint32_t position, SpvId pointer)
 {
     const SpvInst *chain = spv_def(e->module, pointer);
     const SpvType *t = spv_type_of(e->module, pointer);
@@ -194,7 +218,9 @@ static bool is_access_in_line(Emit *e, SpvId pointer)
     for (uint32_t k = 0; k < last; k++)
         if (is_varying(e, spv_operand(chain, k)))
             return false;
-    return grows_by(e, spv_operand(chain, last), INDEX_DEPTH, &by) && by <= most_stride(e);
+    SpvId index = spv_operand(chain, last);
+    return (grows_by(e, index, INDEX_DEPTH, &by) && by <= most_stride(e)) ||
+           is_gathered(e, position, t->element, index);
 }
 
 /* Whether its results depend on how wide subgroups are, as it does how many elements of a matrix an
@@ -223,7 +249,7 @@ static bool suits(Emit *e, uint32_t position, const SpvInst *i)
     case SpvOpGroupNonUniformAll: return true;
     case SpvOpExtInst: return spv_is_pure(i) || spv_is_nonsemantic(i);
     case SpvOpLoad:
-    case SpvOpStore: return is_access_in_line(e, spv_operand(i, 0));
+    case SpvOpStore: return is_good_access(e, position, spv_operand(i, 0));
     case SpvOpVariable: return !e->uniformity->varying_variable[i->id];
     case SpvOpBranchConditional: return parts_at_ends(e, spv_operand(i, 0), CONDITION_DEPTH);
     case SpvOpSwitch: return !e->uniformity->divergent_branch[position];

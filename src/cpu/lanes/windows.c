@@ -137,5 +137,5 @@ LV windows_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type, u
         for (uint32_t k = 0; k < per_group; k += at_once)
             pieces[n++] = pick_pieces(e, &w, window, k, at_once);
     }
-    return LLVMBuildBitCast(e->b, access_concatenate(e, pieces, n), type, "");
+    return LLVMBuildBitCast(e->b, ir_concatenate(e->b, pieces, n), type, "");
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Dot products of what lanes load together, two or four numbers each, floats and halves: they are
+// multiplied as they lie in memory, and the products taken apart (src/cpu/jit/products.c). Vectors and
+// pairs of neighbours, which one load reads; products of whole numbers are exact, however they are added.
+//
+// RUN: for D in "-D EACH=4" "-D EACH=2" "-D EACH=4 -D PAIRS=f16vec2"; do \
+// RUN:   %heddle compile %s --isa x86-64-v4 -D T=float16_t -D W=32 $D --emit llvm -o %t.ll && \
+// RUN:   %filecheck %s < %t.ll || exit 1; done
+// RUN: %heddle compile %s --isa x86-64-v3 -D T=float16_t -D EACH=4 -D W=32 --emit llvm -o %t.ll && \
+// RUN:   %filecheck %s --check-prefix=SHORT < %t.ll
+// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "4 -D PAIRS=${T##*:}"; do for W in 16 128; do \
+// RUN:   N=${T#*:}; D="-D T=${T%%:*} -D W=$W -D EACH=$F"; A="iota:${N%:*}[2048]"; \
+// RUN:   B="--groups 2 --bind 0=$A --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
+// RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null || exit 1; \
+// RUN:   for I in host x86-64-v4 "host --robust" "host --subgroup-size 64"; do \
+// RUN:     %heddle run %s $D $B --isa $I --compare 2=%t.npy --tolerance 0 > /dev/null || exit 1; \
+// RUN: done; done; done; done
+// RUN: for I in %levels; do D="-D T=float16_t -D EACH=4 -D W=32"; \
+// RUN:   B="--groups 2 --bind 0=iota:f16[2048] --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
+// RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null && \
+// RUN:   %heddle run %s $D $B --isa $I --compare 2=%t.npy --tolerance 0 > /dev/null || exit 1; done
+
+// CHECK: load <16 x half>
+// CHECK: fpext <16 x half>
+// CHECK: fmul contract <16 x float>
+// SHORT: fmul contract <32 x float>
+#version 460
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_16bit_storage : require
+layout(local_size_x = W) in;
+struct Numbers { T of[EACH]; };
+layout(set = 0, binding = 0, std430) readonly buffer A {
+#ifdef PAIRS
+    PAIRS a[];
+#else
+    Numbers a[];
+#endif
+};
+layout(set = 0, binding = 1, std430) readonly buffer B { ivec4 b[]; };
+layout(set = 0, binding = 2, std430) writeonly buffer Y { float y[]; };
+
+#if EACH == 4
+#define V vec4
+#else
+#define V vec2
+#endif
+
+V row(uint at)
+{
+    V v;
+#ifdef PAIRS
+    v = V(a[2 * at], a[2 * at + 1]);
+#else
+    for (int k = 0; k < EACH; k++)
+        v[k] = a[at].of[k];
+#endif
+    return v;
+}
+
+void main()
+{
+    uint i = gl_GlobalInvocationID.x, n = gl_NumWorkGroups.x * W, words = 0;
+    V x = row(i), far = row(i + n / 4);
+    ivec4 word = b[i];
+    for (int k = 0; k < 4; k++)
+        words = words * 3 + uint(word[k] & 7);
+    y[i] = dot(x, row(n / 2 + i)) + dot(row(n / 2 + i), far);
+    y[i + n] = float(words) + dot(far, far) - x.x * far.y;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Robust loads that are most likely inside: the lanes' own indices are computed where they are not
+// (src/cpu/jit/seldom.c), also those that both loads' unexpected ways share.
+//
+// RUN: %heddle compile %s --robust --isa x86-64-v4 --subgroup-size 32 --emit llvm -o %t.ll && %filecheck %s < %t.ll
+// RUN: B="--bind 0=rand:f32[4096]@1 --bind 1=zeros:f32[64] --groups 2 --push list:u32:"; \
+// RUN: for N in 0 7 32 33; do \
+// RUN:   %heddle run %s $B$N --robust --device reference --out 1=%t.npy > /dev/null || exit 1; \
+// RUN:   for I in %levels; do for S in 8 32; do \
+// RUN:     %heddle run %s $B$N --robust --isa $I --subgroup-size $S --compare 1=%t.npy --tolerance 1e-5 > /dev/null || exit 1; \
+// RUN: done; done; done
+
+// CHECK: define {{.*}}@heddle_kernel
+// CHECK: phi <32 x float>
+// CHECK-NOT: <32 x i32>
+// CHECK: load <128 x float>
+// CHECK-NOT: <32 x i32>
+// CHECK: load <128 x float>
+// CHECK: <32 x i32>
+#version 460
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) readonly buffer A { vec4 a[]; };
+layout(set = 0, binding = 1) writeonly buffer C { float c[]; };
+layout(push_constant) uniform P { uint n; };
+
+void main()
+{
+    uint i = gl_GlobalInvocationID.x;
+    float sum = 0;
+    for (uint k = 0; k < n; k++)
+        sum += dot(a[k * 64 + i], a[k * 32 + i + n]);
+    c[i] = sum;
+}
