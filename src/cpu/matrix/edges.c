@@ -82,4 +82,6 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
         else
             mat_copy(e, c->type, &c->to, &c->from);
     }
+    if (copies.len)
+        mat_leader_edge_end(e, to);
 }

@@ -69,30 +69,6 @@ LV mat_table(Emit *e, uint32_t entries)
     return m->table;
 }
 
-MatLeader mat_leader_begin(Emit *e, const SpvType *t)
-{
-    MatLeader l = { 0 };
-    if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || matrices_of(e)->leading)
-        return l;
-    if (matrices_of(e)->shared_elements)
-        flow_barrier(e);
-    LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
-    LV zero = ir_int(e->i32, 0);
-    l.on = matrices_of(e)->leading = true;
-    l.f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, zero, ""));
-    return l;
-}
-
-void mat_leader_end(Emit *e, MatLeader *l)
-{
-    if (!l->on)
-        return;
-    if_end(e, &l->f);
-    matrices_of(e)->leading = false;
-    if (matrices_of(e)->shared_elements)
-        flow_barrier(e);
-}
-
 static LV is_leader(Emit *e)
 {
     LV subgroup = lanes_env(e, e->b, e->i32, offsetof(CpuEnv, subgroup));

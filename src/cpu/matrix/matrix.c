@@ -132,6 +132,7 @@ bool matrix_begin(Emit *e)
     m->web_col = NEW_ARRAY(e->arena, uint8_t, m->webs->n_webs + 1);
     m->same_in_workgroup = workgroup_same(e->arena, e->module, e->cfg, e->uniformity);
     mat_survey(e);
+    mat_leader_survey(e);
     mat_sums_survey(e);
     return true;
 }

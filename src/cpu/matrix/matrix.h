@@ -138,7 +138,7 @@ typedef struct MatEmit {
     uint32_t table_entries;     /* of the largest table so far */
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
     bool shares;                /* what is only read may be packed once for all workgroups */
-    bool shared_elements;       /* invocations access elements of a workgroup's matrix */
+    struct MatWaits *waits;     /* leader.c's; NULL: nobody waits for the first subgroup */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros has been given */
 } MatEmit;
@@ -189,6 +189,10 @@ MatHolders mat_holders(Emit *e, const SpvType *matrix);
 LV mat_frame(Emit *e, const SpvType *matrix, uint64_t bytes);
 /* A table of `entries` times 8 bytes on the stack. The next table overwrites it. */
 LV mat_table(Emit *e, uint32_t entries);
+
+/* ---- leader.c -------------------------------------------------------------------------------- */
+
+void mat_leader_survey(Emit *e); /* before the first block: where others wait for the leader */
 /* Around code that reads or writes whole matrices of that type. If they are a workgroup's, only its
  * first subgroup runs that code, and nothing computed inside may be used after it. */
 typedef struct MatLeader {
@@ -197,11 +201,11 @@ typedef struct MatLeader {
 } MatLeader;
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, MatLeader *l);
+void mat_leader_edge_end(Emit *e, uint32_t to); /* behind the copies for that block's phis */
 
 /* ---- survey.c -------------------------------------------------------------------------------- */
 
-/* Called before the first block: counts uses, chooses the order of webs, finds who accesses
- * elements. */
+/* Called before the first block: counts uses, chooses the order of webs. */
 void mat_survey(Emit *e);
 
 /* ---- share.c: operands packed once for several workgroups ------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is found out before the first instruction is emitted: how often each matrix is used, whether
- * invocations access elements of a workgroup's matrices, and in which order each web is kept.
+ * What is found out before the first instruction is emitted: how often each matrix is used, and in
+ * which order each web is kept.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -52,42 +52,6 @@ static void vote_order(Emit *e, Votes *votes, const SpvInst *i, uint32_t block)
     }
 }
 
-static const SpvType *chain_matrix(Emit *e, const SpvInst *i)
-{
-    const SpvInst *v = pointer_root(e->module, spv_operand(i, 0));
-    const SpvType *t = v ? spv_type(e->module, v->type) : NULL;
-    t = t && t->kind == SPV_POINTER ? t->element : NULL;
-    while (t && t->kind == SPV_ARRAY)
-        t = t->element;
-    return t;
-}
-
-/* Whether invocations access their own elements of a workgroup's matrix. */
-static bool touches_elements(Emit *e, const SpvInst *i)
-{
-    const SpvType *t = NULL;
-    switch (i->op) {
-    case SpvOpCompositeExtract: t = spv_type_of(e->module, spv_operand(i, 0)); break;
-    case SpvOpCompositeInsert: t = spv_type(e->module, i->type); break;
-    case SpvOpCompositeConstruct:
-    case SpvOpCompositeConstructReplicateEXT:
-    case SpvOpMatrixTimesScalar:
-        t = spv_type(e->module, i->type);
-        if (!mat_is(t) ||
-            matrices_of(e)->same_in_workgroup[spv_operand(i, i->op == SpvOpMatrixTimesScalar)])
-            return false;
-        break;
-    case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain:
-        t = mat_points(e, spv_operand(i, 0)) ? chain_matrix(e, i) : NULL;
-        if (t && spv_type(e->module, i->type)->element->kind == SPV_COOPMAT)
-            return false;
-        break;
-    default: break;
-    }
-    return mat_is(t) && t->scope == SpvScopeWorkgroup;
-}
-
 /* Counts the uses of each matrix, and chooses the order of each web's home: column-major if all
  * loads and stores of its values are, so that none of them transposes. If lanes' arrays are
  * converted, the order that most instructions prefer. */
@@ -109,7 +73,6 @@ void mat_survey(Emit *e)
                 v->other_blocks += i->op == SpvOpPhi || spv_def(e->module, id)->block != i->block;
             }
             vote_order(e, votes, i, b);
-            m->shared_elements |= touches_elements(e, i);
         }
     for (uint32_t w = 0; w < m->webs->n_webs; w++)
         m->web_col[w] =

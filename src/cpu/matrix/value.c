@@ -188,5 +188,3 @@ void matrix_memory_barrier(Emit *e)
     mat_flush(e);
     settle_lazy(e);
 }
-
-void matrix_block_end(Emit *e) { matrix_memory_barrier(e); }

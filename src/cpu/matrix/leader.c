@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the first subgroup does for its workgroup, and where the others wait for it. If invocations
+ * access elements of a workgroup's matrices themselves, what they do and what the first subgroup
+ * does to whole matrices must keep their order: by a barrier where control may come from one to the
+ * other. Blocks that do the latter alone have it at their end, or before the first that they do, so
+ * that a loop over whole matrices has none. (Barriers may be there: all invocations take part in
+ * what is done to a matrix of their workgroup.)
+ */
+#include "cpu/matrix/matrix.h"
+
+#include <stddef.h>
+
+/* By position of blocks. */
+struct MatWaits {
+    uint8_t *touches;      /* invocations access elements */
+    uint8_t *works;        /* something is done to whole matrices */
+    uint8_t *before, *end; /* elements are accessed on the way here, on the way from here */
+    bool everywhere;       /* around all that is done to whole matrices */
+};
+
+/* ---- where elements are accessed ------------------------------------------------------------- */
+
+static const SpvType *chain_matrix(Emit *e, const SpvInst *i)
+{
+    const SpvInst *v = pointer_root(e->module, spv_operand(i, 0));
+    const SpvType *t = v ? spv_type(e->module, v->type) : NULL;
+    t = t && t->kind == SPV_POINTER ? t->element : NULL;
+    while (t && t->kind == SPV_ARRAY)
+        t = t->element;
+    return t;
+}
+
+static bool is_workgroups(const SpvType *t) { return mat_is(t) && t->scope == SpvScopeWorkgroup; }
+
+/* A pointer to elements of a workgroup's matrix. */
+static bool is_element_chain(Emit *e, const SpvInst *i)
+{
+    if ((i->op != SpvOpAccessChain && i->op != SpvOpInBoundsAccessChain) ||
+        !mat_points(e, spv_operand(i, 0)))
+        return false;
+    return is_workgroups(chain_matrix(e, i)) &&
+           spv_type(e->module, i->type)->element->kind != SPV_COOPMAT;
+}
+
+/* Whether invocations access their own elements of a workgroup's matrix. */
+static bool touches_elements(Emit *e, const SpvInst *i)
+{
+    bool scaled = i->op == SpvOpMatrixTimesScalar;
+    switch (i->op) {
+    case SpvOpCompositeExtract: return is_workgroups(spv_type_of(e->module, spv_operand(i, 0)));
+    case SpvOpCompositeInsert: return is_workgroups(spv_type(e->module, i->type));
+    case SpvOpCompositeConstruct:
+    case SpvOpCompositeConstructReplicateEXT:
+    case SpvOpMatrixTimesScalar:
+        return is_workgroups(spv_type(e->module, i->type)) &&
+               !matrices_of(e)->same_in_workgroup[spv_operand(i, scaled)];
+    default: return is_element_chain(e, i);
+    }
+}
+
+/* A phi's copies are made at the ends of the blocks before it. */
+static bool has_matrix(Emit *e, const SpvInst *i)
+{
+    uint32_t n = 0;
+    const uint16_t *at = mat_ids(e, i, &n);
+    bool phi = i->op == SpvOpPhi, has = !phi && emit_has_matrix(spv_type(e->module, i->type));
+    for (uint32_t k = 0; k < n && !has && !phi; k++)
+        has = emit_has_matrix(spv_type_of(e->module, i->words[at[k]]));
+    return has;
+}
+
+/* By id: pointers to elements. Others than loads and stores might take them anywhere. */
+static void mark_uses(Emit *e, struct MatWaits *w, const uint8_t *chains, const SpvInst *i,
+                      uint32_t block)
+{
+    uint32_t n = 0;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!chains[i->words[at[k]]])
+            continue;
+        w->touches[block] = true;
+        w->everywhere |= i->op != SpvOpLoad && i->op != SpvOpStore;
+    }
+}
+
+static void mark_blocks(Emit *e, struct MatWaits *w)
+{
+    uint8_t *chains = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
+        for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
+            w->touches[b] |= touches_elements(e, i);
+            w->works[b] |= has_matrix(e, i) && !e->uniformity->divergent_block[b];
+            if (i->id)
+                chains[i->id] = is_element_chain(e, i);
+        }
+    for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
+        for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next)
+            mark_uses(e, w, chains, i, b);
+}
+
+/* ---- where to wait --------------------------------------------------------------------------- */
+
+/* Whether elements are accessed in a block, or behind it (or before it: what `near` is about) by way
+ * of blocks that do nothing to whole matrices. */
+static bool leads_to_elements(const struct MatWaits *w, const uint8_t *near, uint32_t block)
+{
+    return w->touches[block] || (!w->works[block] && near[block]);
+}
+
+static bool is_near(Emit *e, const struct MatWaits *w, const uint8_t *near, uint32_t block,
+                    bool behind)
+{
+    const CfgBlock *b = &e->cfg->blocks[block];
+    const uint32_t *next = behind ? b->succs : b->preds;
+    bool is = false;
+    for (uint32_t k = 0; k < (behind ? b->n_succs : b->n_preds) && !is; k++)
+        is = leads_to_elements(w, near, next[k]);
+    return is;
+}
+
+static uint8_t *find_near(Emit *e, const struct MatWaits *w, bool behind)
+{
+    uint8_t *near = NEW_ARRAY(e->arena, uint8_t, e->cfg->n);
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t k = 0; k < e->cfg->n; k++) {
+            uint32_t b = behind ? e->cfg->n - 1 - k : k;
+            if (!near[b] && is_near(e, w, near, b, behind))
+                near[b] = more = true;
+        }
+    }
+    return near;
+}
+
+void mat_leader_survey(Emit *e)
+{
+    struct MatWaits *w = NEW(e->arena, struct MatWaits);
+    bool any = false;
+    w->touches = NEW_ARRAY(e->arena, uint8_t, e->cfg->n);
+    w->works = NEW_ARRAY(e->arena, uint8_t, e->cfg->n);
+    mark_blocks(e, w);
+    for (uint32_t b = 0; b < e->cfg->n && !any; b++)
+        any = w->touches[b];
+    if (!any)
+        return;
+    w->end = find_near(e, w, true);
+    w->before = find_near(e, w, false);
+    matrices_of(e)->waits = w;
+}
+
+/* ---- the first subgroup ---------------------------------------------------------------------- */
+
+/* Whether there is a barrier around each thing that is done to whole matrices. */
+static bool is_around(const Emit *e, const struct MatWaits *w)
+{
+    return w->everywhere || w->touches[e->position] || !w->works[e->position];
+}
+
+MatLeader mat_leader_begin(Emit *e, const SpvType *t)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    MatLeader l = { 0 };
+    if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || matrices_of(e)->leading)
+        return l;
+    if (w && (is_around(e, w) || w->before[e->position])) {
+        flow_barrier(e);
+        w->before[e->position] = false;
+    }
+    LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
+    LV zero = ir_int(e->i32, 0);
+    l.on = matrices_of(e)->leading = true;
+    l.f = if_begin(e, LLVMBuildICmp(e->b, LLVMIntEQ, subgroup, zero, ""));
+    return l;
+}
+
+void mat_leader_end(Emit *e, MatLeader *l)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (!l->on)
+        return;
+    if_end(e, &l->f);
+    matrices_of(e)->leading = false;
+    if (w && is_around(e, w))
+        flow_barrier(e);
+}
+
+/* Barriers of a block that does without them around each thing; at its end one may still be wanted
+ * before what is done at its edges. */
+static void wait_if(Emit *e, bool wanted)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (!wanted || is_around(e, w) || mat_workgroup_size(e) <= e->W)
+        return;
+    flow_barrier(e);
+    w->before[e->position] = false;
+}
+
+void matrix_block_end(Emit *e)
+{
+    matrix_memory_barrier(e);
+    struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
+    if (w)
+        wait_if(e, w->end[e->position] || w->before[e->position]);
+}
+
+void mat_leader_edge_end(Emit *e, uint32_t to)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (w)
+        wait_if(e, leads_to_elements(w, w->end, to));
+}
