@@ -239,8 +239,8 @@ static void load_panel(GemmGen *g, uint32_t v, LLVMValueRef k, uint32_t c, uint3
 }
 
 /* The products of 64 bytes of k. Of limbs each with each, in an order in which the next ones share
- * an operand, the smallest first. Those of two lower limbs are at most 2^-16 of the whole, which a C
- * of f16, of 11 bits, does without. */
+ * an operand, the smallest first. Those of two lower limbs are at most 2^-16 of the whole, which a
+ * C of f16, of 11 bits, does without. */
 static void products(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint32_t nc,
                      LLVMValueRef k)
 {

@@ -101,8 +101,8 @@ static void mark_blocks(Emit *e, struct MatWaits *w)
 
 /* ---- where to wait --------------------------------------------------------------------------- */
 
-/* Whether elements are accessed in a block, or behind it (or before it: what `near` is about) by way
- * of blocks that do nothing to whole matrices. */
+/* Whether elements are accessed in a block, or behind it (or before it: what `near` is about) by
+ * way of blocks that do nothing to whole matrices. */
 static bool leads_to_elements(const struct MatWaits *w, const uint8_t *near, uint32_t block)
 {
     return w->touches[block] || (!w->works[block] && near[block]);
