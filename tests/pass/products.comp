@@ -9,7 +9,7 @@
 // RUN:   %filecheck %s < %t.ll || exit 1; done
 // RUN: %heddle compile %s --isa x86-64-v3 -D T=float16_t -D EACH=4 -D W=32 --emit llvm -o %t.ll && \
 // RUN:   %filecheck %s --check-prefix=SHORT < %t.ll
-// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "4 -D PAIRS=${T##*:}"; do for W in 16 128; do \
+// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "2 -D WIDE" "4 -D WIDE" "4 -D PAIRS=${T##*:}"; do for W in 16 128; do \
 // RUN:   N=${T#*:}; D="-D T=${T%%:*} -D W=$W -D EACH=$F"; A="iota:${N%:*}[2048]"; \
 // RUN:   B="--groups 2 --bind 0=$A --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
 // RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null || exit 1; \
@@ -66,5 +66,11 @@ void main()
     for (int k = 0; k < 4; k++)
         words = words * 3 + uint(word[k] & 7);
     y[i] = dot(x, row(n / 2 + i)) + dot(row(n / 2 + i), far);
+#ifdef WIDE
+    double sum = 0;
+    for (int k = 0; k < EACH; k++)
+        sum += double(a[i].of[k]) * double(a[n / 2 + i].of[k]);
+    y[i] += float(sum);
+#endif
     y[i + n] = float(words) + dot(far, far) - x.x * far.y;
 }

@@ -63,13 +63,14 @@ static bool is_strided(Val v, Strided *s)
     uint32_t size = LLVMGetVectorSize(LLVMTypeOf(s->whole));
     s->each = size / lanes;
     s->first = (uint32_t)LLVMGetMaskValue(shuffle, 0);
-    if ((s->each != 2 && s->each != EACH) || lanes % VECTOR || size % lanes ||
+    if ((s->each != 2 && s->each != EACH) || lanes % VECTOR || !is_pow2(lanes) || size % lanes ||
         size > PIECES * VECTOR || s->first >= s->each)
         return false;
     for (uint32_t k = 0; k < lanes; k++)
         if (LLVMGetMaskValue(shuffle, k) != (int)(s->first + k * s->each))
             return false;
-    return s->widened ? is_of(s->whole, LLVMHalfTypeKind, LLVMHalfTypeKind)
+    return s->widened ? is_of(s->whole, LLVMHalfTypeKind, LLVMHalfTypeKind) &&
+                            is_of(v, LLVMFloatTypeKind, LLVMFloatTypeKind)
                       : is_of(s->whole, LLVMFloatTypeKind, LLVMIntegerTypeKind);
 }
 
@@ -156,8 +157,9 @@ static Val piece(LLVMBuilderRef b, const Strided *s, uint32_t k, Val at)
     if (s->widened && LLVMIsALoadInst(v) && !LLVMGetVolatile(v)) {
         LLVMPositionBuilderBefore(b, v);
         Val bytes = ir_int(LLVMInt64TypeInContext(context), (uint64_t)k * VECTOR * 2);
-        part = ir_load(b, LLVMVectorType(ir_element_of(v), VECTOR),
-                       ir_at(b, LLVMGetOperand(v, 0), bytes), LLVMGetAlignment(v));
+        part =
+            ir_load(b, LLVMVectorType(ir_element_of(v), VECTOR),
+                    ir_at(b, LLVMGetOperand(v, 0), bytes), MIN(LLVMGetAlignment(v), VECTOR * 2u));
     } else {
         part = ir_part(b, v, k * VECTOR, VECTOR);
     }

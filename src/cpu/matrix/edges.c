@@ -82,6 +82,9 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
         else
             mat_copy(e, c->type, &c->to, &c->from);
     }
-    if (copies.len)
+    bool whole = false;
+    for (uint32_t i = 0; i < copies.len; i++)
+        whole |= copies.data[i].type->scope == SpvScopeWorkgroup;
+    if (whole)
         mat_leader_edge_end(e, to);
 }

@@ -3,9 +3,9 @@
  * What the first subgroup does for its workgroup, and where the others wait for it. If invocations
  * access elements of a workgroup's matrices themselves, what they do and what the first subgroup
  * does to whole matrices must keep their order: by a barrier where control may come from one to the
- * other. Blocks that do the latter alone have it at their end, or before the first that they do, so
- * that a loop over whole matrices has none. (Barriers may be there: all invocations take part in
- * what is done to a matrix of their workgroup.)
+ * other. Blocks that do the latter alone have it at their end, or before their first instruction
+ * that does, so that a loop over whole matrices has none. (Barriers may be there: all invocations
+ * take part in what is done to a matrix of their workgroup.)
  */
 #include "cpu/matrix/matrix.h"
 
@@ -59,15 +59,28 @@ static bool touches_elements(Emit *e, const SpvInst *i)
     }
 }
 
-/* A phi's copies are made at the ends of the blocks before it. */
-static bool has_matrix(Emit *e, const SpvInst *i)
+/* Of a type, or of what a pointer leads to: a workgroup's matrix. */
+static bool holds_workgroups(const SpvType *t)
+{
+    if (!emit_has_matrix(t))
+        return false;
+    for (uint32_t k = 0; t->kind == SPV_STRUCT && k < t->count; k++)
+        if (t->members[k]->kind != SPV_POINTER && holds_workgroups(t->members[k]))
+            return true;
+    return t->kind == SPV_COOPMAT ? t->scope == SpvScopeWorkgroup
+                                  : t->kind != SPV_STRUCT && holds_workgroups(t->element);
+}
+
+/* Whether something may be done to a workgroup's matrix. A phi's copies are made at the ends of the
+ * blocks before it. */
+static bool involves_workgroups(Emit *e, const SpvInst *i)
 {
     uint32_t n = 0;
     const uint16_t *at = mat_ids(e, i, &n);
-    bool phi = i->op == SpvOpPhi, has = !phi && emit_has_matrix(spv_type(e->module, i->type));
-    for (uint32_t k = 0; k < n && !has && !phi; k++)
-        has = emit_has_matrix(spv_type_of(e->module, i->words[at[k]]));
-    return has;
+    bool is = i->op != SpvOpPhi && holds_workgroups(spv_type(e->module, i->type));
+    for (uint32_t k = 0; k < n && !is && i->op != SpvOpPhi; k++)
+        is = holds_workgroups(spv_type_of(e->module, i->words[at[k]]));
+    return is;
 }
 
 /* By id: pointers to elements. Others than loads and stores might take them anywhere. */
@@ -90,7 +103,7 @@ static void mark_blocks(Emit *e, struct MatWaits *w)
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
             w->touches[b] |= touches_elements(e, i);
-            w->works[b] |= has_matrix(e, i) && !e->uniformity->divergent_block[b];
+            w->works[b] |= involves_workgroups(e, i) && !e->uniformity->divergent_block[b];
             if (i->id)
                 chains[i->id] = is_element_chain(e, i);
         }
@@ -157,16 +170,46 @@ static bool is_around(const Emit *e, const struct MatWaits *w)
     return w->everywhere || w->touches[e->position] || !w->works[e->position];
 }
 
+/* In blocks that do without these. */
+static void wait_if(Emit *e, bool wanted)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (wanted && !is_around(e, w) && mat_workgroup_size(e) > e->W)
+        flow_barrier(e);
+}
+
+void mat_leader_enters(Emit *e, const SpvInst *i)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (!w || !w->before[e->position] || !involves_workgroups(e, i))
+        return;
+    wait_if(e, true);
+    w->before[e->position] = false;
+}
+
+void matrix_block_end(Emit *e)
+{
+    matrix_memory_barrier(e);
+    struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
+    if (w)
+        wait_if(e, w->end[e->position]);
+}
+
+void mat_leader_edge_end(Emit *e, uint32_t to)
+{
+    struct MatWaits *w = matrices_of(e)->waits;
+    if (w)
+        wait_if(e, leads_to_elements(w, w->end, to));
+}
+
 MatLeader mat_leader_begin(Emit *e, const SpvType *t)
 {
     struct MatWaits *w = matrices_of(e)->waits;
     MatLeader l = { 0 };
     if (t->scope != SpvScopeWorkgroup || mat_workgroup_size(e) <= e->W || matrices_of(e)->leading)
         return l;
-    if (w && (is_around(e, w) || w->before[e->position])) {
+    if (w && is_around(e, w))
         flow_barrier(e);
-        w->before[e->position] = false;
-    }
     LV subgroup = lanes_env(e, e->entry_b, e->i32, offsetof(CpuEnv, subgroup));
     LV zero = ir_int(e->i32, 0);
     l.on = matrices_of(e)->leading = true;
@@ -183,30 +226,4 @@ void mat_leader_end(Emit *e, MatLeader *l)
     matrices_of(e)->leading = false;
     if (w && is_around(e, w))
         flow_barrier(e);
-}
-
-/* Barriers of a block that does without them around each thing; at its end one may still be wanted
- * before what is done at its edges. */
-static void wait_if(Emit *e, bool wanted)
-{
-    struct MatWaits *w = matrices_of(e)->waits;
-    if (!wanted || is_around(e, w) || mat_workgroup_size(e) <= e->W)
-        return;
-    flow_barrier(e);
-    w->before[e->position] = false;
-}
-
-void matrix_block_end(Emit *e)
-{
-    matrix_memory_barrier(e);
-    struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
-    if (w)
-        wait_if(e, w->end[e->position] || w->before[e->position]);
-}
-
-void mat_leader_edge_end(Emit *e, uint32_t to)
-{
-    struct MatWaits *w = matrices_of(e)->waits;
-    if (w)
-        wait_if(e, leads_to_elements(w, w->end, to));
 }

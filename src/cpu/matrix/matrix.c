@@ -78,6 +78,7 @@ bool matrix_inst(Emit *e, const SpvInst *i)
     const MatRule *r = i->op < m->n_rules ? m->rules[i->op] : NULL;
     if (!r || !is_concerned(e, r, i))
         return false;
+    mat_leader_enters(e, i);
     r->fn(e, i);
     if (i->op != SpvOpPhi)
         mat_used(e, i);

@@ -199,6 +199,7 @@ typedef struct MatLeader {
     bool on;
     EmitIf f;
 } MatLeader;
+void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, MatLeader *l);
 void mat_leader_edge_end(Emit *e, uint32_t to); /* behind the copies for that block's phis */
