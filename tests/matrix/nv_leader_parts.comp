@@ -2,10 +2,11 @@
 //
 // Invocations change elements of a workgroup's matrix before, between and after what has two ways at
 // run time, as at the ends of buffers and of tensors; or while some subgroups work on matrices of their
-// own, where others do not come. Nothing but what all subgroups run may have them wait for each other.
+// own, where others do not come; or behind branches on what is the same in all. Nothing but what all
+// subgroups run may have them wait for each other.
 //
 // RUN: G="--groups 1 --bind 0=iota:f32[1024] --bind 1=zeros:f32[1280] --push list:u32:"; \
-// RUN: for C in 0:0 0:500 1:0 1:500 1:100000 2:0 2:7 3:0 3:7 4:0 5:0 6:0; do for R in "" --robust; do \
+// RUN: for C in 0:0 0:500 1:0 1:500 1:100000 2:0 2:7 3:0 3:7 4:0 5:0 6:0 7:0 7:100000; do for R in "" --robust; do \
 // RUN:   case $C$R in 1:500|1:100000|0:500) continue; esac; \
 // RUN:   B="-D CASE=${C%:*} $R $G${C#*:},16"; \
 // RUN:   for S in 8 16 32; do \
@@ -26,6 +27,12 @@ layout(push_constant) uniform Push { uint at, n; };
 
 #define ROWS gl_CooperativeMatrixLayoutRowMajor
 #define Matrix(use) coopmat<float, gl_ScopeWorkgroup, 32, 32, gl_MatrixUse##use>
+
+float largest(const in float a, const in float b) { return max(a, b); }
+float moved(const in uint row, const in uint column, const in float x)
+{
+    return mod(x * 3.0 + float(row) - float(2 * column), 1021.0);
+}
 
 void change(inout Matrix(Accumulator) m)
 {
@@ -70,6 +77,19 @@ void main()
         sum = coopMatMulAdd(a, b, sum);
     }
     coopMatStore(sum, to, 0, 32, ROWS);
+#elif CASE == 7
+    for (uint k = 0; k < 3; k++) {
+        Matrix(Accumulator) high;
+        coopMatReduceNV(high, m, gl_CooperativeMatrixReduceRowAndColumnNV, largest);
+        if (high[0] > float(at)) { // the same for all, which only they know
+            coopMatPerElementNV(m, m, moved);
+            m = m + high;
+            if (k == 1)
+                change(m);
+        }
+        coopMatPerElementNV(m, m, moved);
+    }
+    coopMatStore(m, to, 0, 32, ROWS);
 #else
     coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> own;
     coopMatLoad(own, from, 0, 16, ROWS);

@@ -83,6 +83,21 @@ static bool involves_workgroups(Emit *e, const SpvInst *i)
     return is;
 }
 
+/* What all invocations of a workgroup do or none, whatever is known of the branches before it. */
+static bool is_collective(Emit *e, const SpvInst *i)
+{
+    switch (i->op) {
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixLoadTensorNV:
+    case SpvOpCooperativeMatrixStoreKHR:
+    case SpvOpCooperativeMatrixStoreTensorNV:
+    case SpvOpCooperativeMatrixMulAddKHR:
+    case SpvOpCooperativeMatrixPerElementOpNV:
+    case SpvOpCooperativeMatrixReduceNV: return involves_workgroups(e, i);
+    default: return false;
+    }
+}
+
 /* By id: pointers to elements. Others than loads and stores might take them anywhere. */
 static void mark_uses(Emit *e, struct MatWaits *w, const uint8_t *chains, const SpvInst *i,
                       uint32_t block)
@@ -103,7 +118,8 @@ static void mark_blocks(Emit *e, struct MatWaits *w)
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
             w->touches[b] |= touches_elements(e, i);
-            w->works[b] |= involves_workgroups(e, i) && !e->uniformity->divergent_block[b];
+            w->works[b] |= is_collective(e, i) ||
+                           (involves_workgroups(e, i) && !e->uniformity->divergent_block[b]);
             if (i->id)
                 chains[i->id] = is_element_chain(e, i);
         }
