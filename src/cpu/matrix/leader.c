@@ -4,8 +4,8 @@
  * access elements of a workgroup's matrices themselves, what they do and what the first subgroup
  * does to whole matrices must keep their order: by a barrier where control may come from one to the
  * other. Blocks that do the latter alone have it at their end, or before their first instruction
- * that does, so that a loop over whole matrices has none. (Barriers may be there: all invocations
- * take part in what is done to a matrix of their workgroup.)
+ * that does, so that a loop over whole matrices has none; if what they do is such that all
+ * invocations of a workgroup do it, or none, which nothing else tells of a branch.
  */
 #include "cpu/matrix/matrix.h"
 
@@ -14,7 +14,7 @@
 /* By position of blocks. */
 struct MatWaits {
     uint8_t *touches;      /* invocations access elements */
-    uint8_t *works;        /* something is done to whole matrices */
+    uint8_t *works;        /* all invocations of a workgroup do something to whole matrices */
     uint8_t *before, *end; /* elements are accessed on the way here, on the way from here */
     bool everywhere;       /* around all that is done to whole matrices */
 };
@@ -83,7 +83,7 @@ static bool involves_workgroups(Emit *e, const SpvInst *i)
     return is;
 }
 
-/* What all invocations of a workgroup do or none, whatever is known of the branches before it. */
+/* What all invocations of a workgroup do, or none. */
 static bool is_collective(Emit *e, const SpvInst *i)
 {
     switch (i->op) {
@@ -118,8 +118,7 @@ static void mark_blocks(Emit *e, struct MatWaits *w)
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
             w->touches[b] |= touches_elements(e, i);
-            w->works[b] |= is_collective(e, i) ||
-                           (involves_workgroups(e, i) && !e->uniformity->divergent_block[b]);
+            w->works[b] |= is_collective(e, i);
             if (i->id)
                 chains[i->id] = is_element_chain(e, i);
         }
