@@ -584,6 +584,19 @@ static uint32_t cores(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
+/* Workers take the lock all at once when a job comes and when it ends, for some instructions each:
+ * who finds it taken spins before it sleeps. */
+static void lock_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+#if defined(__GLIBC__)
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
 CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink)
 {
     uint32_t n = MIN(threads ? threads : cores(), 4096) - 1;
@@ -595,7 +608,7 @@ CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink)
         bad(sink, "out of memory");
         return NULL;
     }
-    pthread_mutex_init(&d->lock, NULL);
+    lock_init(&d->lock);
     pthread_mutex_init(&d->print_lock, NULL);
     pthread_cond_init(&d->work, NULL);
     pthread_cond_init(&d->done, NULL);
