@@ -99,17 +99,12 @@ static LLVMValueRef join_units(GemmGen *g, LLVMValueRef p, LLVMValueRef stride, 
         return load_units(g, p, s, n);
     LLVMTypeRef raw = LLVMVectorType(comp_type(g->cx, s.lies), n);
     LLVMValueRef r[MOST_GROUP] = { NULL };
-    int lanes[MOST_LANES], join[MOST_LANES];
+    int lanes[MOST_LANES];
     for (uint32_t q = 0; q < group; q++)
         r[q] = ir_load(g->b, raw, at(g, p, mul(g, k64(g, q), stride)), bytes);
-    for (uint32_t j = 0; j < group * n; j++) {
-        join[j] = (int)j;
+    for (uint32_t j = 0; j < group * n; j++)
         lanes[j] = (int)(j % group * n + j / group);
-    }
-    for (uint32_t width = 2; width <= group; width *= 2)
-        for (uint32_t q = 0; q < group / width; q++)
-            r[q] = ir_shuffle(g->b, r[2 * q], r[2 * q + 1], join, width * n);
-    LLVMValueRef all = r[0];
+    LLVMValueRef all = ir_concatenate(g->b, r, group);
     if (bytes == 1 && group * n == 64 && g->gemm->target->sets & CPU_AVX512)
         return convert_units(g, transpose_bytes(g, all), s, n);
     return convert_units(g, ir_shuffle(g->b, all, NULL, lanes, group * n), s, n);

@@ -201,39 +201,28 @@ static bool are_false(LLVMValueRef mask, unsigned first, unsigned n)
     return k == n;
 }
 
-static LLVMValueRef lanes_from(Rewriter *r, LLVMValueRef v, unsigned first, unsigned n)
-{
-    int lanes[128];
-    for (unsigned k = 0; k < n; k++)
-        lanes[k] = (int)(first + k);
-    return ir_shuffle(r->builder, v, LLVMGetPoison(LLVMTypeOf(v)), lanes, n);
-}
-
 /* Lanes of the load by halves, as far down as one has a piece that loads nothing. */
 static LLVMValueRef load_lanes(Rewriter *r, LLVMValueRef load, unsigned first, unsigned n,
                                unsigned piece)
 {
     LLVMValueRef args[3], half[2];
-    int lanes[128];
     unsigned align = ir_masked_args(load, 0, args);
     bool splits = false;
     for (unsigned k = 0; k < n && n > piece; k += piece)
         splits |= are_false(args[1], first + k, piece);
     if (are_false(args[1], first, n))
-        return lanes_from(r, args[2], first, n);
+        return ir_part(r->builder, args[2], first, n);
     if (!splits) {
         LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(load));
         LLVMValueRef at = lane_number(r, first);
         args[0] = LLVMBuildGEP2(r->builder, element, args[0], &at, 1, "");
-        args[1] = lanes_from(r, args[1], first, n);
-        args[2] = lanes_from(r, args[2], first, n);
+        args[1] = ir_part(r->builder, args[1], first, n);
+        args[2] = ir_part(r->builder, args[2], first, n);
         return ir_masked(r->builder, "llvm.masked.load", args, 0, first ? 1 : align);
     }
     half[0] = load_lanes(r, load, first, n / 2, piece);
     half[1] = load_lanes(r, load, first + n / 2, n / 2, piece);
-    for (unsigned k = 0; k < n; k++)
-        lanes[k] = (int)k;
-    return ir_shuffle(r->builder, half[0], half[1], lanes, n);
+    return ir_concatenate(r->builder, half, 2);
 }
 
 /* A masked load that AVX takes several instructions for, one of which would load nothing, whatever

@@ -58,13 +58,9 @@ static LV combined(Emit *e, LV mask)
     uint32_t bits = x ? lanes_scalar_bits(ir_element_of(x)) : 0, n = e->W;
     if (!bits || n * bits <= machine->vector_bits)
         return mask;
-    int lane[IR_MAX_LANES];
-    for (uint32_t k = 0; k < n; k++)
-        lane[k] = (int)k;
     LV all = LLVMBuildSExt(e->b, mask, emit_lanes_type(e, LLVMIntTypeInContext(e->cx, bits)), "");
     for (; n * bits > machine->vector_bits && n % 2 == 0; n /= 2)
-        all = LLVMBuildOr(e->b, ir_shuffle(e->b, all, NULL, lane, n / 2),
-                          ir_shuffle(e->b, all, NULL, lane + n / 2, n / 2), "");
+        all = LLVMBuildOr(e->b, ir_part(e->b, all, 0, n / 2), ir_part(e->b, all, n / 2, n / 2), "");
     return LLVMBuildICmp(e->b, LLVMIntSLT, all, LLVMConstNull(LLVMTypeOf(all)), "");
 }
 

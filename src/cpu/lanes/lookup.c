@@ -96,9 +96,7 @@ static LV permute(Emit *e, const Permutation *how, LV table, LV index)
         args[1] = ir_shuffle(e->b, index, NULL, from, how->bytes);
         pieces[p] = ir_intrinsic(e->b, how->name, NULL, 0, args, 2);
     }
-    for (uint32_t k = 0; k < e->W; k++)
-        from[k] = (int)k;
-    return ir_shuffle(e->b, ir_concatenate(e->b, pieces, n), NULL, from, e->W);
+    return ir_part(e->b, ir_concatenate(e->b, pieces, n), 0, e->W);
 }
 
 /* Of words, where the machine permutes them: 16 at once, or eight, and longer tables in halves. */
@@ -117,9 +115,7 @@ static LV permute_words(Emit *e, const Table *t, LV numbers, LV index)
         half[h] = ir_shuffle(e->b, words, NULL, from, n);
     }
     for (uint32_t p = 0; p < e->W / n; p++) {
-        for (uint32_t k = 0; k < n; k++)
-            from[k] = (int)(p * n + k);
-        LV at = ir_shuffle(e->b, index, NULL, from, n);
+        LV at = ir_part(e->b, index, p * n, n);
         pieces[p] = ir_intrinsic(e->b, name, NULL, 0, (LV[]){ half[0], at }, 2);
         if (half[1]) {
             LV high = ir_intrinsic(e->b, name, NULL, 0, (LV[]){ half[1], at }, 2);

@@ -75,16 +75,15 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
                 mat_copy(e, c->type, &aside, &c->from);
                 c->from = aside;
             }
+    bool whole = false;
     for (uint32_t i = 0; i < copies.len; i++) {
         MatPhiCopy *c = &copies.data[i];
+        whole |= c->type->scope == SpvScopeWorkgroup;
         if (c->fill)
             mat_fill(e, c->type, &c->to, c->splat);
         else
             mat_copy(e, c->type, &c->to, &c->from);
     }
-    bool whole = false;
-    for (uint32_t i = 0; i < copies.len; i++)
-        whole |= copies.data[i].type->scope == SpvScopeWorkgroup;
     if (whole)
         mat_leader_edge_end(e, to);
 }
