@@ -7,7 +7,8 @@
  * workgroups is), then stands in the queue while its caller works on it: threads take block numbers
  * from one counter. The caller always works too, so a dispatch needs no worker to finish, and any
  * number of them proceed at once; a worker joins the dispatch with the fewest helpers. A dispatch
- * of one block wakes nobody.
+ * of one block wakes nobody. Workers that are awake join and leave without a lock: a small dispatch
+ * takes less time than sixteen of them take to pass one through their hands.
  *
  * Interleaving (PERFORMANCE, rule 5): if a kernel streams more than the second-level cache holds,
  * the workgroups of a 4x4 square run together on one thread, taking turns every so many bytes, so
@@ -28,30 +29,42 @@
 #define MAX_STRANDS 4096        /* on a thread, if the caller forces interleaving */
 #define SAFE_STACK  (64u << 10) /* what every calling thread is assumed to have left */
 
-typedef struct Job Job;
-struct Job {
+#define MAX_JOBS 64 /* dispatches with helpers at once; more of them do without */
+
+/* Job.state: how many run it beside its caller, how many more may join, whether its caller sleeps
+ * until they have left. */
+#define HELPER       UINT32_C(1)
+#define HELPERS      UINT32_C(0xffff)
+#define ROOM_FOR_ONE UINT32_C(0x10000)
+#define ROOM         UINT32_C(0x7fff0000)
+#define WAITED_FOR   UINT32_C(0x80000000)
+
+/* A place for a dispatch in the queue. It is its caller's from when it is taken until it is given
+ * back, but may be looked at by a worker at any time: that is why it is the device's memory. A
+ * worker that has joined may read the plan, since the caller waits for it. */
+typedef struct Job {
+    _Alignas(64) atomic_uint state;
     const ExecPlan *plan;
-    atomic_uint_fast64_t next_block;
-    atomic_uint helpers; /* workers running it; changed under the device's lock */
-    uint32_t max_helpers;
-    DeviceFault fault; /* of a helper, if any */
-    Job *next;
-};
+    DeviceFault fault; /* of a helper, if any; written under the lock */
+    _Alignas(64) atomic_uint_fast64_t next_block;
+} Job;
 
 struct CpuDevice {
-    pthread_mutex_t lock; /* guards everything below, except reads of epoch */
+    pthread_mutex_t lock; /* guards pools, faults of jobs and counts, and sleep */
     pthread_cond_t work, done;
     pthread_mutex_t print_lock;
-    Job *jobs;
     _Atomic(ExecPool *) spare; /* a pool for a calling thread, which needs no lock to take it */
     ExecPool *pools;           /* more of them; the unused ones */
     pthread_t *workers;
-    uint32_t n_workers, sleeping, spinning;
-    atomic_uint epoch; /* counts the jobs queued; idle threads watch it */
-    bool stop;
+    uint32_t n_workers;
+    atomic_uint sleeping; /* workers; changed under the lock */
+    atomic_bool stop;
     bool faults; /* faults become errors: our handlers are installed */
     const CpuTuning *tuning;
     uint32_t l2_bytes;
+    atomic_uint_fast64_t taken, open; /* a bit for each job: has a dispatch; can be joined */
+    _Alignas(64) atomic_uint epoch;   /* counts the jobs queued; idle threads watch it */
+    Job jobs[MAX_JOBS];
 };
 
 /* ---- the plan: workgroups to blocks -------------------------------------------------------- */
@@ -334,15 +347,46 @@ static void spin_while(atomic_uint *value, unsigned seen, uint64_t ns)
     } while (clock_ns() < end);
 }
 
-/* The job with the fewest helpers among those that can use another. Call it under the lock. */
-static Job *pick_job(CpuDevice *d)
+/* Joins the job with the fewest helpers among those that have room for one. NULL: there is none. */
+static Job *join_job(CpuDevice *d)
 {
-    Job *best = NULL;
-    for (Job *j = d->jobs; j; j = j->next)
-        if (j->helpers < j->max_helpers && (!best || j->helpers < best->helpers) &&
-            atomic_load_explicit(&j->next_block, memory_order_relaxed) < j->plan->n_blocks)
-            best = j;
-    return best;
+    for (;;) {
+        Job *best = NULL;
+        unsigned state = 0;
+        for (uint64_t open = atomic_load(&d->open); open; open &= open - 1) {
+            Job *j = &d->jobs[__builtin_ctzll(open)];
+            unsigned s = atomic_load_explicit(&j->state, memory_order_relaxed);
+            if ((s & ROOM) && (!best || (s & HELPERS) < (state & HELPERS))) {
+                best = j;
+                state = s;
+            }
+        }
+        if (!best ||
+            atomic_compare_exchange_strong(&best->state, &state, state - ROOM_FOR_ONE + HELPER))
+            return best;
+    }
+}
+
+/* Nobody joins any more: no block is left, or no memory for helpers. Called by the job's caller and
+ * its helpers, most of which find it closed and only look. */
+static void close_job(CpuDevice *d, Job *j)
+{
+    uint64_t bit = UINT64_C(1) << (j - d->jobs);
+    if (atomic_load(&j->state) & ROOM)
+        atomic_fetch_and(&j->state, ~ROOM);
+    if (atomic_load(&d->open) & bit)
+        atomic_fetch_and(&d->open, ~bit);
+}
+
+/* The job may be another dispatch's as soon as this was the last helper. */
+static void leave_job(CpuDevice *d, Job *j)
+{
+    close_job(d, j);
+    if (atomic_fetch_sub(&j->state, HELPER) != (WAITED_FOR | HELPER))
+        return;
+    pthread_mutex_lock(&d->lock);
+    pthread_cond_broadcast(&d->done);
+    pthread_mutex_unlock(&d->lock);
 }
 
 /* What a thread counted, to the dispatch's sums and the kernel's rows. Under the lock, where other
@@ -362,91 +406,118 @@ static void add_counts(const ExecPool *pool, const ExecPlan *p)
     }
 }
 
-/* Helps with a job. It is called, and returns, under the lock. */
 static void help(CpuDevice *d, Job *j, ExecPool *pool)
 {
-    j->helpers++;
-    pthread_mutex_unlock(&d->lock);
-    bool able = pool_prepare(pool, j->plan);
     DeviceFault fault = { .kind = DEVICE_FAULT_NONE };
-    if (able)
+    if (pool_prepare(pool, j->plan)) {
         pool_run(pool, j->plan, &j->next_block, &fault);
+        if (fault.kind || j->plan->dispatch->stats || j->plan->dispatch->rows) {
+            pthread_mutex_lock(&d->lock);
+            if (fault.kind)
+                j->fault = fault;
+            add_counts(pool, j->plan);
+            pthread_mutex_unlock(&d->lock);
+        }
+    }
+    leave_job(d, j);
+}
+
+/* Who queues a job counts it and then looks who sleeps; who goes to sleep says so and then looks
+ * whether a job was counted: one of the two sees the other. */
+static void sleep_while(CpuDevice *d, unsigned seen)
+{
     pthread_mutex_lock(&d->lock);
-    if (fault.kind)
-        j->fault = fault;
-    if (able)
-        add_counts(pool, j->plan);
-    if (!able)
-        j->max_helpers = 0; /* no memory for helpers: its caller does it alone */
-    /* Once the count is zero, the job belongs to its caller again. */
-    if (atomic_fetch_sub_explicit(&j->helpers, 1, memory_order_release) == 1)
-        pthread_cond_broadcast(&d->done);
+    atomic_fetch_add(&d->sleeping, 1);
+    while (atomic_load(&d->epoch) == seen && !atomic_load(&d->stop))
+        pthread_cond_wait(&d->work, &d->lock);
+    atomic_fetch_sub(&d->sleeping, 1);
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void *worker_main(void *argument)
 {
     CpuDevice *d = argument;
     ExecPool pool = { 0 };
-    pthread_mutex_lock(&d->lock);
-    while (!d->stop) {
-        Job *j = pick_job(d);
+    while (!atomic_load(&d->stop)) {
+        unsigned seen = atomic_load(&d->epoch);
+        Job *j = join_job(d);
         if (j) {
             help(d, j, &pool);
             continue;
         }
-        unsigned seen = d->epoch;
-        d->spinning++;
-        pthread_mutex_unlock(&d->lock);
         spin_while(&d->epoch, seen, d->tuning->spin_ns);
-        pthread_mutex_lock(&d->lock);
-        d->spinning--;
-        while (d->epoch == seen && !d->stop) {
-            d->sleeping++;
-            pthread_cond_wait(&d->work, &d->lock);
-            d->sleeping--;
-        }
+        if (atomic_load(&d->epoch) == seen)
+            sleep_while(d, seen);
     }
-    pthread_mutex_unlock(&d->lock);
     pool_free(&pool);
     return NULL;
 }
 
-static void queue_job(CpuDevice *d, Job *j)
+/* Workers that neither sleep nor help anyone. */
+static uint32_t idle_workers(CpuDevice *d, uint32_t sleeping)
 {
-    pthread_mutex_lock(&d->lock);
-    j->next = d->jobs;
-    d->jobs = j;
-    atomic_fetch_add_explicit(&d->epoch, 1, memory_order_release);
-    uint64_t useful = MIN(j->max_helpers, j->plan->n_blocks - 1);
-    uint64_t wake = useful > d->spinning ? MIN(useful - d->spinning, d->sleeping) : 0;
-    bool all = wake == d->sleeping;
+    uint32_t busy = sleeping;
+    for (uint64_t taken = atomic_load(&d->taken); taken; taken &= taken - 1)
+        busy += atomic_load(&d->jobs[__builtin_ctzll(taken)].state) & HELPERS;
+    return d->n_workers - MIN(busy, d->n_workers);
+}
+
+/* NULL: all places are taken. */
+static Job *take_job(CpuDevice *d)
+{
+    uint64_t taken = atomic_load(&d->taken);
+    do
+        if (taken == UINT64_MAX)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&d->taken, &taken, taken | (taken + 1)));
+    return &d->jobs[__builtin_ctzll(~taken)];
+}
+
+static void queue_job(CpuDevice *d, Job *j, const ExecPlan *p, uint32_t max_helpers)
+{
+    uint32_t useful = (uint32_t)MIN(max_helpers, p->n_blocks - 1);
+    j->plan = p;
+    j->fault = (DeviceFault){ .kind = DEVICE_FAULT_NONE };
+    atomic_store(&j->next_block, 0);
+    atomic_store(&j->state, useful * ROOM_FOR_ONE);
+    atomic_fetch_or(&d->open, UINT64_C(1) << (j - d->jobs));
+    atomic_fetch_add(&d->epoch, 1);
+    uint32_t sleeping = atomic_load(&d->sleeping);
+    uint32_t idle = sleeping ? idle_workers(d, sleeping) : 0;
+    uint32_t wake = useful > idle ? MIN(useful - idle, sleeping) : 0;
+    if (!wake)
+        return;
+    pthread_mutex_lock(&d->lock); /* who was about to sleep does so now */
     pthread_mutex_unlock(&d->lock);
-    if (wake && all)
+    if (wake == sleeping)
         pthread_cond_broadcast(&d->work);
     else
         while (wake--)
             pthread_cond_signal(&d->work);
 }
 
-/* Keeps others from joining, and waits for those who have. */
-static void retire_job(CpuDevice *d, Job *j)
+/* Keeps others from joining, waits for those who have, and gives the place back. */
+static DeviceFault retire_job(CpuDevice *d, Job *j)
 {
-    pthread_mutex_lock(&d->lock);
-    Job **at = &d->jobs;
-    while (*at != j)
-        at = &(*at)->next;
-    *at = j->next;
-    unsigned helpers = j->helpers;
-    pthread_mutex_unlock(&d->lock);
-    if (!helpers)
-        return;
-    uint64_t end = clock_ns() + d->tuning->spin_ns;
-    while (atomic_load_explicit(&j->helpers, memory_order_acquire) && clock_ns() < end)
+    close_job(d, j);
+    uint64_t end = 0;
+    while (atomic_load(&j->state) & HELPERS) {
+        uint64_t now = clock_ns();
+        end = end ? end : now + d->tuning->spin_ns;
+        if (now >= end)
+            break;
         relax();
-    pthread_mutex_lock(&d->lock);
-    while (j->helpers)
-        pthread_cond_wait(&d->done, &d->lock);
-    pthread_mutex_unlock(&d->lock);
+    }
+    if (atomic_load(&j->state) & HELPERS) {
+        pthread_mutex_lock(&d->lock);
+        while (atomic_fetch_or(&j->state, WAITED_FOR) & HELPERS)
+            pthread_cond_wait(&d->done, &d->lock);
+        pthread_mutex_unlock(&d->lock);
+    }
+    DeviceFault fault = j->fault;
+    atomic_store(&j->state, 0);
+    atomic_fetch_and(&d->taken, ~(UINT64_C(1) << (j - d->jobs)));
+    return fault;
 }
 
 /* ---- dispatches ---------------------------------------------------------------------------- */
@@ -485,20 +556,21 @@ static void return_pool(CpuDevice *d, ExecPool *pool)
 static void run_job(CpuDevice *d, const ExecPlan *p, ExecPool *pool, uint32_t threads,
                     CpuDispatch *out)
 {
-    Job job = { .plan = p, .max_helpers = threads - 1 };
-    if (!p->one_thread)
-        queue_job(d, &job);
-    DeviceFault own = { .kind = DEVICE_FAULT_NONE };
-    pool_run(pool, p, &job.next_block, &own);
-    if (!p->one_thread)
-        retire_job(d, &job);
+    DeviceFault own = { .kind = DEVICE_FAULT_NONE }, helper = own;
+    atomic_uint_fast64_t blocks = 0; /* of a dispatch without helpers */
+    Job *j = p->one_thread ? NULL : take_job(d);
+    if (j)
+        queue_job(d, j, p, threads - 1);
+    pool_run(pool, p, j ? &j->next_block : &blocks, &own);
+    if (j)
+        helper = retire_job(d, j);
     /* The sums are this dispatch's, whose helpers have left; rows are all dispatches'. */
     if (out->rows)
         pthread_mutex_lock(&d->lock);
     add_counts(pool, p);
     if (out->rows)
         pthread_mutex_unlock(&d->lock);
-    out->fault = own.kind ? own : job.fault;
+    out->fault = own.kind ? own : helper;
 }
 
 static void say_endless(const DeviceFault *f, const CpuDispatch *d, DiagSink *sink)
@@ -584,8 +656,8 @@ static uint32_t cores(void)
     return n > 0 ? (uint32_t)n : 1;
 }
 
-/* Workers take the lock all at once when a job comes and when it ends, for some instructions each:
- * who finds it taken spins before it sleeps. */
+/* Workers that are woken, or count, take the lock all at once, for some instructions each: who
+ * finds it taken spins before it sleeps. */
 static void lock_init(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t kind;
@@ -600,14 +672,16 @@ static void lock_init(pthread_mutex_t *lock)
 CpuDevice *cpu_device_new(uint32_t threads, bool faults, DiagSink *sink)
 {
     uint32_t n = MIN(threads ? threads : cores(), 4096) - 1;
-    CpuDevice *d = calloc(1, sizeof *d);
-    if (d)
-        d->workers = calloc(MAX(1, n), sizeof *d->workers);
-    if (!d || !d->workers) {
+    CpuDevice *d = aligned_alloc(_Alignof(CpuDevice), sizeof *d);
+    pthread_t *workers = calloc(MAX(1, n), sizeof *workers);
+    if (!d || !workers) {
         free(d);
+        free(workers);
         bad(sink, "out of memory");
         return NULL;
     }
+    memset(d, 0, sizeof *d);
+    d->workers = workers;
     lock_init(&d->lock);
     pthread_mutex_init(&d->print_lock, NULL);
     pthread_cond_init(&d->work, NULL);
@@ -634,8 +708,8 @@ void cpu_device_free(CpuDevice *d)
     if (!d)
         return;
     pthread_mutex_lock(&d->lock);
-    d->stop = true;
-    atomic_fetch_add_explicit(&d->epoch, 1, memory_order_release);
+    atomic_store(&d->stop, true);
+    atomic_fetch_add(&d->epoch, 1);
     pthread_cond_broadcast(&d->work);
     pthread_mutex_unlock(&d->lock);
     for (uint32_t i = 0; i < d->n_workers; i++)
