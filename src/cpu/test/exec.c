@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static bool dispatch_with(CpuDevice *d, CpuDispatch *x, DiagSink *sink)
 {
@@ -458,6 +459,47 @@ TEST(threads_dispatch_at_once)
         CHECK_EQ_U64(callers[i].failures, 0);
     }
     cpu_device_free(device);
+}
+
+/* More dispatches than the queue has places, all running: a workgroup of each waits for others. */
+enum { CROWD = 80 };
+typedef struct Crowd { CpuDevice *device; atomic_uint running, wrong; } Crowd;
+typedef struct Member { Crowd *crowd; atomic_bool came; atomic_uint groups; } Member;
+
+static void wait_for_crowd(CpuEnv *env)
+{
+    Member *m = *(Member *const *)env->push;
+    if (!atomic_exchange(&m->came, true))
+        atomic_fetch_add(&m->crowd->running, 1);
+    while (atomic_load(&m->crowd->running) < CROWD)
+        usleep(100);
+    atomic_fetch_add(&m->groups, 1);
+}
+
+static void *join_crowd(void *argument)
+{
+    Member member = {.crowd = argument}, *push = &member;
+    CpuKernel kernel = {.code = wait_for_crowd, .subgroup_size = 32, .local_size = {32, 1, 1},
+                        .stack_bytes = 4096};
+    CpuDispatch x = {.kernel = &kernel, .push = &push, .groups = {5, 1, 1}};
+    TestDiags diags = TEST_DIAGS(diags);
+    bool ok = cpu_dispatch(member.crowd->device, &x, &diags.sink);
+    atomic_fetch_add(&member.crowd->wrong, !ok || member.groups != 5);
+    return NULL;
+}
+
+TEST(more_dispatches_than_places)
+{
+    TestDiags d = TEST_DIAGS(d);
+    Crowd crowd = {.device = cpu_device_new(3, true, &d.sink)};
+    REQUIRE(crowd.device);
+    pthread_t threads[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, join_crowd, &crowd) == 0);
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_EQ_U64(crowd.wrong, 0);
+    cpu_device_free(crowd.device);
 }
 
 /* ---- printf -------------------------------------------------------------------------------- */
