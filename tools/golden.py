@@ -122,8 +122,15 @@ def substitute(command, path, options):
     return re.sub("%%(%s)(?![\\w-])" % names, lambda m: table[m.group(1)], command)
 
 
+# A kernel that is run at a level which not every machine has; `compile` may name any.
+RUNS_AT_LEVEL = re.compile(r"\bfor \w+ in [^;]*\bhost\b[^;]*\bx86-64-v4\b|"
+                           r"%heddle run\b[^;|&]*--isa (x86-64-v4|sapphirerapids)\b")
+
+
 def run(path, text, options):
     """(passed, what to tell); passed is None when it was skipped for want of what is told."""
+    if RUNS_AT_LEVEL.search(" ".join(commands(text))):
+        return False, "runs at a level that a machine may lack: name the levels by %levels"
     missing = set(" ".join(directives(text, "REQUIRES")).split()) - options.flags
     if missing:
         return None, sorted(missing)

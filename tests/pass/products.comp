@@ -13,7 +13,7 @@
 // RUN:   N=${T#*:}; D="-D T=${T%%:*} -D W=$W -D EACH=$F"; A="iota:${N%:*}[2048]"; \
 // RUN:   B="--groups 2 --bind 0=$A --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
 // RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null || exit 1; \
-// RUN:   for I in host x86-64-v4 "host --robust" "host --subgroup-size 64"; do \
+// RUN:   for I in %levels "host --robust" "host --subgroup-size 64"; do \
 // RUN:     %heddle run %s $D $B --isa $I --compare 2=%t.npy --tolerance 0 > /dev/null || exit 1; \
 // RUN: done; done; done; done
 // RUN: for I in %levels; do D="-D T=float16_t -D EACH=4 -D W=32"; \
