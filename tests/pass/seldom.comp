@@ -13,11 +13,11 @@
 
 // CHECK: define {{.*}}@heddle_kernel
 // CHECK: phi <32 x float>
-// CHECK-NOT: <32 x i32>
+// CHECK-NOT: = {{[a-z ]+}} <32 x i32>
 // CHECK: load <128 x float>
-// CHECK-NOT: <32 x i32>
-// CHECK: load <128 x float>
-// CHECK: <32 x i32>
+// CHECK-NOT: = {{[a-z ]+}} <32 x i32>
+// CHECK-COUNT-8: load <16 x float>
+// CHECK: = {{[a-z ]+}} <32 x i32>
 #version 460
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) readonly buffer A { vec4 a[]; };

@@ -324,6 +324,14 @@ static bool optimise(Compile *c)
     return true;
 }
 
+static bool by_strips(Compile *c)
+{
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    bool done = cpu_by_strips(c->module, layout, c->target->vector_bits);
+    LLVMDisposeTargetData(layout);
+    return done;
+}
+
 static bool run_passes(Compile *c)
 {
     if (c->options->optimise ? !optimise(c) : !run(c, plain_passes))
@@ -331,6 +339,8 @@ static bool run_passes(Compile *c)
     cpu_call_barriers(c->module);
     cpu_outline_accesses(c->module, c->target->vector_bits);
     if (!cpu_carry_masks(c->module, c->target))
+        return fail(c, "out of memory", "");
+    if (c->options->optimise && !c->fast && !by_strips(c))
         return fail(c, "out of memory", "");
     cpu_work_around(c->module, c->options->optimise && !c->fast ? c->target->vector_bits : 0);
     return true;

@@ -90,6 +90,11 @@ bool cpu_is_large(LLVMModuleRef module, uint32_t vector_bits);
 
 bool cpu_carry_masks(LLVMModuleRef module, const CpuTarget *target); /* false: out of memory */
 
+/* ---- strips.c: behind masks.c, for jit.c ----------------------------------------------------- */
+
+/* False: out of memory. */
+bool cpu_by_strips(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
+
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 
 /* In vectors of up to known_bits the passes are taken to have found all constant lanes. */
