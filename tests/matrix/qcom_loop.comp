@@ -5,11 +5,11 @@
 // RUN: %heddle compile %s --subgroup-size 32 --emit llvm -o - | %filecheck %s
 // CHECK: define void @heddle_kernel
 // CHECK-NOT: {{shufflevector|gather|scatter|tile_copy}}
-// CHECK: store <{{[0-9]+}} x float>
+// CHECK: store <32 x float>
 // CHECK-NOT: {{shufflevector|gather|scatter|tile_copy}}
 // CHECK: call void @{{.*}}gemm
 // CHECK-NOT: {{shufflevector|gather|scatter|tile_copy}}
-// CHECK: load <{{[0-9]+}} x float>
+// CHECK: load <32 x float>
 // CHECK-NOT: {{shufflevector|gather|scatter|tile_copy}}
 // CHECK: ret void
 #version 460

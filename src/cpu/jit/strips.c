@@ -25,8 +25,9 @@ typedef LLVMValueRef Val;
 typedef LLVMTypeRef Type;
 
 enum {
-    LONGEST = 24,   /* operations of a run */
-    PER_ACCESS = 3, /* and for each access to memory */
+    STREAMS = 8,    /* accesses of a run: more are rows that would be read in turns */
+    PER_ACCESS = 3, /* operations for each */
+    LONGEST = STREAMS * PER_ACCESS,
     OPERANDS = 3
 };
 
@@ -42,10 +43,10 @@ typedef struct Access {
 typedef struct Run {
     Val op[LONGEST];
     Access access[LONGEST];
-    uint32_t n, n_accesses; /* n: also of those beyond LONGEST, which are not kept */
+    uint32_t n, n_accesses; /* n: with those beyond LONGEST, which are not kept */
     uint32_t lanes, widest; /* widest: bits of an element in memory */
-    bool only_loads;
-    Map at; /* by operation: where it is */
+    unsigned kinds;         /* bits: loads, stores, others */
+    Map at;                 /* by operation: where it is */
 } Run;
 
 typedef struct Strips {
@@ -156,8 +157,8 @@ static bool may_meet(const Access *x, const Access *y)
         return false;
     if (x->base != y->base)
         return true;
-    int64_t apart = y->offset - x->offset;
-    return apart && apart < x->bytes && -apart < y->bytes;
+    int64_t apart = y->offset - x->offset; /* none: each lane has its own, if as large */
+    return apart ? apart < x->bytes && -apart < y->bytes : x->bytes != y->bytes;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -196,7 +197,8 @@ static bool add_access(Strips *s, Val i)
     Run *r = &s->run;
     Access a = access_of(s, i);
     uint32_t bits = element_bits(s, type_of(i));
-    if (r->n_accesses == LONGEST || bits < 8 || !is_pow2(bits))
+    if (r->n_accesses == LONGEST || (a.root && LLVMIsAAllocaInst(a.root)) || bits < 8 ||
+        !is_pow2(bits))
         return false;
     for (uint32_t k = 0; k < r->n_accesses; k++)
         if (may_meet(&r->access[k], &a))
@@ -213,7 +215,7 @@ static bool add(Strips *s, Val i)
     if ((r->n && lanes != r->lanes) || ((loads(i) || stores(i)) && !add_access(s, i)))
         return false;
     r->lanes = lanes;
-    r->only_loads = (!r->n || r->only_loads) && loads(i);
+    r->kinds |= loads(i) ? 1 : stores(i) ? 2 : 4;
     map_put(&s->arena, &r->at, (uintptr_t)i, r->n);
     if (r->n < LONGEST)
         r->op[r->n] = i;
@@ -409,8 +411,9 @@ static void end_run(Strips *s, Val next)
     Run *r = &s->run;
     s->lanes = r->widest ? s->vector_bits / r->widest : 0;
     s->n = s->lanes ? r->lanes / s->lanes : 0;
-    if (!r->only_loads && r->n > 1 && r->n <= LONGEST && r->n <= PER_ACCESS * r->n_accesses &&
-        s->n > 1 && is_pow2(r->lanes) && r->lanes <= IR_MAX_LANES) {
+    if (r->kinds & (r->kinds - 1) && r->n_accesses <= STREAMS &&
+        r->n <= PER_ACCESS * r->n_accesses && s->n > 1 && is_pow2(r->lanes) &&
+        r->lanes <= IR_MAX_LANES) {
         LLVMPositionBuilderBefore(s->b, next);
         replace_run(s);
     }
