@@ -54,7 +54,7 @@ static const uint64_t failed_once[] = {
     706135, /* on cuda: private memory stored byte by byte */
     713185, /* on cuda: halves of a register taken for a whole */
     10197843, 10240238, /* never compiled: masks added as numbers */
-    167, 252, 449, /* strips of a load and a store of other numbers at the same place */
+    167, 252, 449, /* a store in parts, of other numbers than a load in parts at the same place */
 };
 
 /* Of what the machine has: one a level, where it has that. */

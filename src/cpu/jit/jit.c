@@ -319,17 +319,11 @@ static bool optimise(Compile *c)
     if (!c->fast && !return_at_barriers(c))
         return false;
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    if (!c->fast)
+        cpu_access_in_order(c->module, layout, c->target->vector_bits);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
     LLVMDisposeTargetData(layout);
     return true;
-}
-
-static bool by_strips(Compile *c)
-{
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
-    bool done = cpu_by_strips(c->module, layout, c->target->vector_bits);
-    LLVMDisposeTargetData(layout);
-    return done;
 }
 
 static bool run_passes(Compile *c)
@@ -339,8 +333,6 @@ static bool run_passes(Compile *c)
     cpu_call_barriers(c->module);
     cpu_outline_accesses(c->module, c->target->vector_bits);
     if (!cpu_carry_masks(c->module, c->target))
-        return fail(c, "out of memory", "");
-    if (c->options->optimise && !c->fast && !by_strips(c))
         return fail(c, "out of memory", "");
     cpu_work_around(c->module, c->options->optimise && !c->fast ? c->target->vector_bits : 0);
     return true;

@@ -90,10 +90,9 @@ bool cpu_is_large(LLVMModuleRef module, uint32_t vector_bits);
 
 bool cpu_carry_masks(LLVMModuleRef module, const CpuTarget *target); /* false: out of memory */
 
-/* ---- strips.c: behind masks.c, for jit.c ----------------------------------------------------- */
+/* ---- order.c: for jit.c, once the passes are through ----------------------------------------- */
 
-/* False: out of memory. */
-bool cpu_by_strips(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
+void cpu_access_in_order(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 
