@@ -2,7 +2,7 @@
 //
 // What a subgroup loads, and stores with little work, goes through memory in the order of the addresses
 // (src/cpu/jit/order.c), with masks, too; each array by itself, so that lanes may read what others write.
-// Not what a subgroup keeps for itself, nor many rows.
+// Not vectors of two registers, nor many rows.
 //
 // RUN: for K in SUM TESTED SELECT WIDE SMALL INTO GATHER; do for S in 32 128; do \
 // RUN:   D="-D $K --subgroup-size $S --groups 3 --bind 0=randn:f32[1024]@1 --bind 1=rand:s32[1024]@2 --bind 2=rand:s32[1024]@3 --bind 3=iota:u32[1024]"; \

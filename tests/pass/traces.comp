@@ -5,8 +5,8 @@
 // wrap in the middle of a subgroup, or begin outside of the buffer. One depends on what another loaded,
 // and one on a load behind a store, which end a trace.
 //
-// RUN: %heddle compile %s --isa x86-64-v3 --subgroup-size 8 --robust --emit llvm | %filecheck %s
-// RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm | %filecheck %s
+// RUN: %heddle compile %s --isa x86-64-v3 --subgroup-size 8 --robust --emit llvm | %filecheck %s -DW=8
+// RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm | %filecheck %s -DW=32
 // RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm --tier fast | %filecheck %s --check-prefix=FAST
 // RUN: for A in 0 4294967280 1010; do for B in 64 4294967279 1020; do for C in 128 4294967295; do \
 // RUN:   D="--robust --bind 0=rand:u32[1024]@1 --bind 1=iota:u32[1024] --bind 2=zeros:u32[1024] --groups 2 \
@@ -18,17 +18,17 @@
 
 // A test's arithmetic is looked at once, however often it uses what it computed before (it would take
 // until tomorrow).
-// RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm -D SQUARES | %filecheck %s
+// RUN: %heddle compile %s --isa x86-64-v4 --robust --emit llvm -D SQUARES | %filecheck %s -DW=32
 
 // CHECK: {{^}}trace{{.*}}:
 // CHECK-NOT: {{^}}singly
-// CHECK: load <{{8|32}} x i32>
+// CHECK: load <[[W]] x i32>
 // CHECK-NOT: {{^}}singly
-// CHECK: load <{{8|32}} x i32>
+// CHECK: load <[[W]] x i32>
 // CHECK-NOT: {{^}}singly
-// CHECK: load <{{8|32}} x i32>
+// CHECK: load <[[W]] x i32>
 // CHECK-NOT: {{^}}singly
-// CHECK: load <{{8|32}} x i32>
+// CHECK: load <[[W]] x i32>
 // CHECK: {{^}}singly
 // FAST-NOT: {{^}}trace
 #version 460

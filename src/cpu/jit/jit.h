@@ -73,6 +73,10 @@ bool cpu_return_at_barriers(LLVMModuleRef module, LLVMTargetDataRef layout, cons
                             CpuJit *out);
 void cpu_call_barriers(LLVMModuleRef module); /* what barriers there are still */
 
+/* ---- order.c: for jit.c, once the passes are through ----------------------------------------- */
+
+void cpu_access_in_order(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
+
 /* ---- split.c: for jit.c, once the passes are through --------------------------------------- */
 
 void cpu_split_blocks(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
@@ -89,10 +93,6 @@ bool cpu_is_large(LLVMModuleRef module, uint32_t vector_bits);
 /* ---- masks.c: before workarounds.c, optimised or not ----------------------------------------- */
 
 bool cpu_carry_masks(LLVMModuleRef module, const CpuTarget *target); /* false: out of memory */
-
-/* ---- order.c: for jit.c, once the passes are through ----------------------------------------- */
-
-void cpu_access_in_order(LLVMModuleRef module, LLVMTargetDataRef layout, uint32_t vector_bits);
 
 /* ---- workarounds.c: the last, optimised or not ----------------------------------------------- */
 

@@ -23,7 +23,7 @@ typedef LLVMValueRef Val;
 typedef LLVMTypeRef Type;
 
 enum {
-    LEAST = 4, /* registers of a vector: two are accessed in order anyway */
+    LEAST = 4, /* registers of a vector: two are loaded in order anyway */
     MOST_REGISTERS = 32,
     STREAMS = 8,    /* accesses that follow one another: more are not streams */
     PER_ACCESS = 3, /* operations for each */
@@ -32,12 +32,14 @@ enum {
     OPERANDS = 3
 };
 
+enum { LOADS = 1, STORES = 2, OTHERS = 4 };
+
 /* Operations on as many lanes that follow one another in a block. */
 typedef struct Run {
     Val op[LONGEST];
     uint32_t n, n_accesses; /* n: with those beyond LONGEST, which are not kept */
     uint32_t lanes, widest; /* widest: bits of an element in memory */
-    unsigned kinds;         /* bits: loads, stores, others */
+    unsigned kinds;         /* LOADS, STORES and OTHERS that it has */
 } Run;
 
 typedef struct Order {
@@ -107,7 +109,7 @@ static bool is_splat(Val constant)
 
 /* Whether an operation does the same in each lane. With other constants than splats a part of it
  * might be simpler than the whole; that the code generator should find none such, and no masks that
- * are put together, workarounds.c relies on. */
+ * are put together, workarounds.c relies on: accesses use masks, but none is computed here. */
 static bool is_by_lanes(const Order *o, Val i)
 {
     Type t = type_of(i);
@@ -145,8 +147,6 @@ static bool uses_run(const Run *r, Val i)
             return true;
     return false;
 }
-
-enum { LOADS = 1, STORES = 2, OTHERS = 4 };
 
 /* Whether an operation may stay before a run that it stands in. */
 static bool may_stay(const Run *r, Val i)
@@ -260,12 +260,13 @@ static bool is_used_outside(const Run *r, Val v)
 static void replace_run(Order *o)
 {
     Run *r = &o->run;
-    for (uint32_t at = 0; at < r->n; at++)
+    for (uint32_t at = 0; at < r->n; at++) {
+        LLVMSetCurrentDebugLocation2(o->b, LLVMInstructionGetDebugLoc(r->op[at]));
         for (uint32_t k = 0; k < o->n; k++) {
-            LLVMSetCurrentDebugLocation2(o->b, LLVMInstructionGetDebugLoc(r->op[at]));
             o->part[at][k] = part_of_op(o, r->op[at], k);
             keep_flags(r->op[at], o->part[at][k]);
         }
+    }
     for (uint32_t at = 0; at < r->n; at++)
         if (is_used_outside(r, r->op[at]))
             LLVMReplaceAllUsesWith(r->op[at], ir_concatenate(o->b, o->part[at], o->n));
