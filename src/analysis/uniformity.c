@@ -103,6 +103,8 @@ static uint16_t builtin_mask(State *s, SpvId var)
 {
     uint32_t n;
     const uint32_t *builtin = spv_decoration(s->m, var, -1, SpvDecorationBuiltIn, &n);
+    if (!builtin && spv_has_decoration(s->m, var, -1, SpvDecorationLocation))
+        return 0; /* how many workgroups there are to do (pass/coarsen.c) */
     if (!builtin || !n)
         return ALL;
     switch (*builtin) {

@@ -13,6 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What rows of a matrix read of a vector is then read half as often; four at once, an f16 of which
+ * takes ... registers. */
+enum { GROUPS_AT_ONCE = 2 };
+
 static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,
                                          lanes_rules_atomic, lanes_rules_image,
                                          qcom_array_rules,   NULL };
@@ -50,6 +54,7 @@ typedef struct Compilation {
     const CpuTarget *target;
     CpuOptions options;
     PassOptions passes;
+    PassCoarse coarse;
     SpvEntryPoint entry;
     DiagSink *sink;
     EmitTarget emit_target;
@@ -152,6 +157,8 @@ static bool lower(Compilation *c)
         return false;
     m->name = c->source->name;
     give_local_size(c, m);
+    c->coarse.most = c->options.tier == CPU_TIER_FULL ? GROUPS_AT_ONCE : 0;
+    c->passes.coarse = &c->coarse;
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);
@@ -184,6 +191,8 @@ static bool lower(Compilation *c)
     find_uniform(c, e);
     if (c->passes.optimise && pass_close_loops(&c->arena, m, e->cfg, e->uniformity))
         e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
+    c->kernel->groups_at_once = c->coarse.groups;
+    c->kernel->could_be_coarse = c->coarse.helps && !c->coarse.groups;
     c->kernel->seconds_passes = clock_seconds() - start;
     return true;
 }

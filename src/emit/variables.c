@@ -252,6 +252,21 @@ static void input_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
             b->leaves[k] = LLVMConstNull(emit_scalar_type(e, emit_leaf_type(e, p->at.type, k)));
 }
 
+static void not_supported(Emit *e, const SpvInst *variable, uint32_t storage)
+{
+    emit_error(e, variable, NULL, "variables of this storage class (%u) are not supported on %s",
+               storage, e->target->name);
+}
+
+static void output_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
+{
+    LV at = e->target->given(e, e->entry_b, EMIT_GIVEN_OUTPUT);
+    if (at)
+        p->base = at;
+    else
+        not_supported(e, variable, p->storage);
+}
+
 /* Stores a variable's initialiser, for all lanes. */
 static void initialise(Emit *e, const EmitPointer *p, SpvId initialiser)
 {
@@ -294,6 +309,7 @@ EmitPointer *variable_pointer(Emit *e, const SpvInst *variable)
         break;
     }
     case SpvStorageClassInput: input_variable(e, p, variable); break;
+    case SpvStorageClassOutput: output_variable(e, p, variable); break;
     case SpvStorageClassUniformConstant:
     case SpvStorageClassCrossWorkgroup:
         if (is_image(e, t->element))
@@ -301,10 +317,7 @@ EmitPointer *variable_pointer(Emit *e, const SpvInst *variable)
         else
             arguments_variable(e, variable, p);
         break;
-    default:
-        emit_error(e, variable, NULL,
-                   "variables of this storage class (%u) are not supported on %s", t->storage,
-                   e->target->name);
+    default: not_supported(e, variable, t->storage);
     }
     return p;
 }

@@ -4,7 +4,8 @@
  * those of groups of elements: rows, columns, all, squares of 2 x 2. A strip of groups whose
  * results are whole tiles is done at once: its elements are staged a window after the other, each
  * invocation combines those of its own groups, by parts; then tiles are made of what came out.
- * Tiles that are the same are made once.
+ * Tiles that are the same are made once. Where there is no memory for the elements of whole rows'
+ * tiles, and it is known who holds what, they are staged by bands, a few rows after the other.
  */
 #include "lower/internal.h"
 
@@ -219,21 +220,125 @@ static void reduce_strip(Reduction *x, SpvId *parts)
     make_tiles(x, parts);
 }
 
+/* ---- bands ------------------------------------------------------------------------------------- */
+
+/* A band of the rows, with all columns, becomes the window. False: it need not, or cannot. (What is
+ * one tile is one strip.) */
+static bool open_band(Reduction *x)
+{
+    Lower *l = x->l;
+    const SpvType *from = x->from.whole;
+    SpvId element = element_of(x)->id;
+    uint64_t all = (uint64_t)from->rows * from->cols;
+    bool whole = x->from.type == from->id && x->to.type == x->to.whole->id, square = x->deep == 2;
+    bool known = deal_is_known(l, from) && deal_is_known(l, x->to.whole);
+    if (x->all_rows || !whole || !known || staging_has_room(l, element, scope_of(x), x->room + all))
+        return false;
+    x->room = square ? 0 : x->room;
+    x->window = (LowerWindow){ .all_rows = from->rows,
+                               .all_cols = from->cols,
+                               .tall = x->deep,
+                               .wide = from->cols,
+                               .bytes = (uint32_t)lower_size(l, element_of(x)) };
+    window_open(l, &x->window, scope_of(x));
+    staging_of(l, element, scope_of(x), x->room + x->window.rows * from->cols);
+    return true;
+}
+
+/* Those who hold elements of the band that begins with that row put them there. */
+static void put_band(const Reduction *x, SpvInst *at, SpvId first)
+{
+    Lower *l = x->l;
+    SpvId matrix = spv_operand(x->inst, 0);
+    LowerDealt dealt = { .from = &matrix, .n_from = 1, .used_only = true };
+    LowerDeal d = deal_open(l, at, x->from.whole, &dealt);
+    while (deal_next(&d)) {
+        SpvId value = deal_get(&d, 0), row = build_sub(l, d.at, d.element.row, first);
+        SpvId in_band = build_less(l, d.at, row, build_const(l, x->window.rows)); /* unsigned */
+        SpvInst *in = build_if(l, d.at, in_band);
+        SpvId number = build_mul(l, in, row, build_const(l, x->window.cols));
+        number = build_add(l, in, number, d.element.column);
+        number = build_add(l, in, number, build_const(l, x->room));
+        staging_store(l, in, scope_of(x), number, value);
+    }
+    place_barrier(l, at, scope_of(x));
+}
+
+/* What rows come to, from that one on. */
+static void combine_rows(const Reduction *x, SpvInst *at, SpvId first)
+{
+    Lower *l = x->l;
+    const uint32_t n = x->window.rows, lanes = place_lanes(l, scope_of(x)), size[2] = { n, 1 };
+    LowerEach e = each_open(l, at, (n + lanes - 1) / lanes);
+    while (each_next(&e)) {
+        SpvInst *in =
+            n % lanes ? build_if(l, e.at, place_holds(l, e.at, scope_of(x), n, e.index)) : e.at;
+        LowerElement group = place_dealt(l, in, scope_of(x), size, e.index);
+        SpvId all = combine_parts(x, in, &group, x->window.cols);
+        staging_store(l, in, scope_of(x), build_add(l, in, group.row, first), all);
+    }
+}
+
+/* Those who hold elements of the result, from that row on, make them. */
+static void combine_squares(const Reduction *x, SpvInst *at, SpvId first, SpvId result)
+{
+    Lower *l = x->l;
+    SpvId element = element_of(x)->id;
+    LowerDealt dealt = { .used_only = true };
+    LowerDeal d = deal_open(l, at, x->to.whole, &dealt);
+    while (deal_next(&d)) {
+        LowerElement group = d.element;
+        group.row = build_sub(l, d.at, d.element.row, first);
+        SpvId in_band = build_less(l, d.at, group.row, build_const(l, x->window.rows / x->deep));
+        SpvInst *in = build_if(l, d.at, in_band);
+        SpvId all = combine_part(x, in, &group, build_const(l, 0), x->deep * x->wide);
+        build_store(l, in,
+                    build_element(l, in, SpvStorageClassFunction, element, result, d.each.index),
+                    all);
+    }
+}
+
+static SpvId reduce_by_bands(Reduction *x)
+{
+    Lower *l = x->l;
+    SpvInst *body;
+    SpvId k, result = build_variable(l, x->inst, x->to.whole->id), part;
+    build_loop(l, x->inst, x->window.all_rows / x->window.rows, &body, &k);
+    put_band(x, body, build_mul(l, body, k, build_const(l, x->window.rows)));
+    SpvId first = build_mul(l, body, k, build_const(l, x->window.rows / x->deep));
+    if (x->deep == 2)
+        combine_squares(x, body, first, result);
+    else
+        combine_rows(x, body, first);
+    place_barrier(l, body, scope_of(x));
+    if (x->deep == 2)
+        return build_load(l, x->inst, x->to.whole->id, result);
+    x->rows = x->window.all_rows;
+    make_tiles(x, &part);
+    return part;
+}
+
+static SpvId reduce_by_strips(Reduction *x)
+{
+    Lower *l = x->l;
+    const SpvType *from = x->from.whole;
+    uint32_t n = x->to.rows * x->to.cols;
+    uint32_t down = x->all_rows ? 1 : from->rows / x->deep,
+             along = x->all_cols ? 1 : from->cols / x->wide;
+    SpvId *parts = NEW_ARRAY(l->scratch, SpvId, n);
+    for (; x->strip_row < down; x->strip_row += x->rows)
+        for (x->strip_col = 0; x->strip_col < along; x->strip_col += x->cols)
+            reduce_strip(x, parts);
+    return x->to.type == x->to.whole->id
+               ? parts[0]
+               : build(l, x->inst, SpvOpCompositeConstruct, x->to.whole->id, parts, n);
+}
+
 void lower_reduce(Lower *l, SpvInst *i)
 {
     Reduction x;
     open_reduction(l, i, &x);
-    const SpvType *from = x.from.whole;
-    uint32_t n = x.to.rows * x.to.cols;
-    uint32_t down = x.all_rows ? 1 : from->rows / x.deep,
-             along = x.all_cols ? 1 : from->cols / x.wide;
-    SpvId *parts = NEW_ARRAY(l->scratch, SpvId, n);
-    for (; x.strip_row < down; x.strip_row += x.rows)
-        for (x.strip_col = 0; x.strip_col < along; x.strip_col += x.cols)
-            reduce_strip(&x, parts);
-    SpvId result = x.to.type == x.to.whole->id
-                       ? parts[0]
-                       : build(l, i, SpvOpCompositeConstruct, x.to.whole->id, parts, n);
+    SpvId result = open_band(&x) ? reduce_by_bands(&x) : reduce_by_strips(&x);
     lower_note(l, i, "workgroup memory, calls by parts");
     build_replace(l, i, result);
 }

@@ -30,10 +30,20 @@ typedef struct PassOptions {
     bool whole_matrices; /* pass_promote: of variables of matrices alone, accessed as wholes */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
     struct PassAheadReport *ahead;
+    struct PassCoarse *coarse; /* pass_coarsen; or NULL */
     /* for --emit and tests; may be NULL */
     void (*after)(void *user, const char *pass, SpvModule *m);
     void *user;
 } PassOptions;
+
+/* Workgroups in one call. An Input variable with Location 0, the only one without BuiltIn, says how
+ * many there are to do, this one and those after it in x; the kernel stores `groups` to the Output
+ * variable of that Location when it does so many, and else does one. */
+typedef struct PassCoarse {
+    uint32_t most; /* in: how many it may be; 0: it is only asked whether that would help */
+    uint32_t groups;
+    bool helps;
+} PassCoarse;
 
 typedef struct PassContext {
     SpvModule *module;
@@ -110,6 +120,9 @@ bool pass_unrotate(PassContext *c);
  * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
+/* With options->coarse, where workgroups share no memory and read in loops what others read too:
+ * precedes the body by a version that does several workgroups. Simplifies. */
+bool pass_coarsen(PassContext *c);
 /* With options->whole, where a loop's trip count is one of two numbers, both uniform, duplicates
  * the code that follows, with one copy for subgroups whose invocations all chose the same number.
  * Where that is in a selection, both leave it at once. Simplifies. */

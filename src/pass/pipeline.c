@@ -33,6 +33,7 @@ static const Pass passes[] = {
     { "simplify", pass_simplify, true, true },
     { "forward", pass_forward, true, false },
     { "load_ahead", pass_load_ahead, true, false },
+    { "coarsen", pass_coarsen, true, false },
     { "alike", pass_alike, true, false },
     { "unrotate", pass_unrotate, true, false },
     { "signs", pass_signs, true, false },

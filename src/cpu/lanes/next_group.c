@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far on the next workgroup's load lies. In: a load's pointer. Out: the bytes by which its
+ * How far on the load of the next workgroup, or of the next call's, lies. In: a load's pointer. Out: the bytes by which its
  * address grows with the workgroup's place in x, computed as the address is, step by step: sums,
  * products with what all workgroups have alike, quotients. It is good enough for a prefetch: that a
  * quotient is rounded, or that an index wraps, is not looked at.
@@ -90,6 +90,24 @@ static LV growth(Emit *e, SpvId id, uint32_t *budget)
     }
 }
 
+static bool stores_output(Emit *e, const SpvInst *i)
+{
+    const SpvType *p = i->op == SpvOpStore ? spv_type_of(e->module, spv_operand(i, 0)) : NULL;
+    return p && p->storage == SpvStorageClassOutput;
+}
+
+/* How many workgroups a call does if it comes by the block that code is built for: pass_coarsen's
+ * version, and nothing else, is behind a store to an Output variable. */
+static uint32_t groups_of_call(Emit *e)
+{
+    uint32_t groups = lanes_of(e)->kernel->groups_at_once;
+    for (uint32_t p = 0; groups && p < e->position; p++)
+        for (const SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next)
+            if (stores_output(e, i) && cfg_dominates(e->cfg, p, e->position))
+                return groups;
+    return 1;
+}
+
 LV next_group_distance(Emit *e, SpvId pointer)
 {
     const SpvInst *chain = spv_def(e->module, pointer);
@@ -113,5 +131,6 @@ LV next_group_distance(Emit *e, SpvId pointer)
             : known && member < t->count ? t->members[member]
                                          : NULL;
     }
-    return t && !ir_is_int(sum, 0) ? sum : NULL;
+    return t && !ir_is_int(sum, 0) ? LLVMBuildMul(e->b, sum, ir_int(e->i64, groups_of_call(e)), "")
+                                   : NULL;
 }

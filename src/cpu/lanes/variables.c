@@ -49,6 +49,8 @@ LV variables_given(Emit *e, LLVMBuilderRef b, EmitGiven what)
         [EMIT_GIVEN_SHARED] = offsetof(CpuEnv, shared),
         [EMIT_GIVEN_SHARED_BYTES] = offsetof(CpuEnv, shared_bytes),
     };
+    if (what == EMIT_GIVEN_OUTPUT)
+        return ir_at(b, e->env, ir_int(e->i64, offsetof(CpuEnv, groups_done)));
     return lanes_env(e, b, what == EMIT_GIVEN_SHARED_BYTES ? e->i64 : e->ptr, offsets[what]);
 }
 

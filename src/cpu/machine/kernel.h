@@ -38,6 +38,8 @@ struct CpuEnv {
      * kernel.scratch_bytes */
     void *scratch;
     uint32_t group[3];         /* WorkgroupId */
+    /* workgroups to do, this one and those after it in x, and how many the call did, if not one */
+    uint32_t groups_left, groups_done;
     uint32_t n_groups[3];      /* NumWorkgroups */
     uint32_t local_size[3];    /* WorkgroupSize: constant in most kernels, passed for OpenCL */
     uint32_t global_offset[3]; /* OpenCL's */
@@ -148,6 +150,8 @@ typedef struct CpuKernel {
     bool puts_off;            /* code asks for CpuEnv.unwritten */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     bool fast;                /* the first tier's: the same kernel could run faster */
+    bool could_be_coarse;     /* several workgroups a call would be faster */
+    uint32_t groups_at_once;  /* that a call may do: CpuEnv.groups_left; 0: it does one */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
     char *text;

@@ -205,6 +205,7 @@ static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
     /* A row of invocations continues in the next workgroup, not in the next subgroup. */
     p->along_rows = !p->fibers && !p->phases && !p->shared_bytes && p->n_subgroups > 1 &&
                     p->local_size[0] <= p->kernel->subgroup_size;
+    p->coarse = !p->fibers && !p->phases && !p->shared_bytes && p->kernel->groups_at_once;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, tuning->yield_bytes / step) : 1;

@@ -29,6 +29,7 @@ typedef struct ExecPlan {
     /* without fibers: one subgroup runs for all workgroups of a row before the next subgroup
      * does */
     bool along_rows;
+    bool coarse;        /* without fibers: calls may do several workgroups of a row */
     bool one_thread;    /* runs all of it */
     uint32_t block[2];  /* workgroups in a block */
     uint32_t blocks[2]; /* blocks of the grid in x and y */

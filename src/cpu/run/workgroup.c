@@ -263,11 +263,17 @@ void pool_free(ExecPool *pool)
 
 /* ---- the walk through a block -------------------------------------------------------------- */
 
-/* WorkgroupId of the i-th workgroup: rows alternate between left to right and right to left. */
+/* Rows alternate between left to right and right to left, if calls do not do several workgroups. */
+static bool is_backward(const ExecPlan *p, const ExecBlock *b, uint32_t i)
+{
+    return i / b->size[0] & 1 && !p->coarse;
+}
+
+/* WorkgroupId of the i-th workgroup. */
 static void group_id(const ExecPlan *p, const ExecBlock *b, uint32_t i, uint32_t id[3])
 {
     uint32_t y = i / b->size[0], x = i % b->size[0];
-    if (y & 1)
+    if (is_backward(p, b, i))
         x = b->size[0] - 1 - x;
     id[0] = p->dispatch->base_group[0] + b->first[0] + x;
     id[1] = p->dispatch->base_group[1] + b->first[1] + y;
@@ -307,15 +313,18 @@ static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *ne
     CpuSubgroupFn *code = p->kernel->code;
     ExecBlock b = { 0 };
     while (next_block_of(s->pool, p, next_block, &b)) {
-        uint32_t across = p->along_rows ? b.size[0] : 1;
+        uint32_t across = p->along_rows || p->coarse ? b.size[0] : 1;
         for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
             for (uint32_t j = 0; j < p->n_subgroups; j++) {
                 group_id(p, &b, i, s->env.group);
-                uint32_t step = i / b.size[0] & 1 ? UINT32_MAX : 1;
-                for (uint32_t k = 0; k < across; k++, s->env.group[0] += step) {
+                uint32_t step = is_backward(p, &b, i) ? UINT32_MAX : 1;
+                for (uint32_t k = 0; k < across; k += s->env.groups_done) {
                     s->env.subgroup = j;
                     s->env.yield_count = 0;
+                    s->env.groups_left = p->coarse ? across - k : 1;
+                    s->env.groups_done = 1;
                     code(&s->env);
+                    s->env.group[0] += step * s->env.groups_done;
                 }
             }
     }
