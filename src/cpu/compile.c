@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What rows of a matrix read of a vector is then read half as often; four at once, an f16 of which
- * takes ... registers. */
+/* llama.cpp's product of q4_0 weights and a vector, Zen 4, ms: 5632 rows of 2048 in cache 0.383 one by
+ * one, 0.327 by two, 0.349 by four; 90112 rows from memory, two threads, 4.1, 3.2 and 4.3. */
 enum { GROUPS_AT_ONCE = 2 };
 
 static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,

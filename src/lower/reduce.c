@@ -220,7 +220,7 @@ static void reduce_strip(Reduction *x, SpvId *parts)
     make_tiles(x, parts);
 }
 
-/* ---- bands ------------------------------------------------------------------------------------- */
+/* ---- bands ----------------------------------------------------------------------------------- */
 
 /* A band of the rows, with all columns, becomes the window. False: it need not, or cannot. (What is
  * one tile is one strip.) */

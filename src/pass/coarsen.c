@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * coarsen: neighbouring workgroups in one call. In: a shader or kernel whose workgroups share no
+ * coarsen: neighbouring workgroups in one call. In: a shader whose workgroups share no
  * memory, and in whose loops they read the same: a product of a matrix and a vector, a row a
  * workgroup, reads the vector once a row. Out: a second version of the body that does what several
  * workgroups do, those after this one in x. What does not depend on a workgroup's place it does
@@ -15,7 +15,7 @@
 enum {
     MOST_SIZE = 4096, /* instructions of the body */
     MOST_BRANCHES = 4,
-    MOST_DEPTH = 32, /* of operands that a branch's condition is computed from */
+    MOST_EARLY = 64, /* instructions that a branch's condition is computed from */
     LEAST_SHARED = 4 /* one in so many of a loop's loads, at least */
 };
 
@@ -134,7 +134,7 @@ static void find_own(Coarsen *s)
     }
 }
 
-/* ---- whether it may be --------------------------------------------------------------------- */
+/* ---- whether it may be ----------------------------------------------------------------------- */
 
 /* To memory, or to a variable of the invocation's that is known. */
 static bool is_plain_store(const Coarsen *s, const SpvInst *i)
@@ -146,27 +146,39 @@ static bool is_plain_store(const Coarsen *s, const SpvInst *i)
     return t->kind != SPV_POINTER && (!own || (v && v->op == SpvOpVariable));
 }
 
-/* What workgroups could learn of each other by, or do together. */
+static uint32_t memory_access(const SpvInst *i)
+{
+    uint32_t at = i->op == SpvOpStore ? 2 : 1;
+    bool has = (i->op == SpvOpLoad || i->op == SpvOpStore) && spv_n_operands(i) > at;
+    return has ? spv_operand(i, at) : 0;
+}
+
+/* No workgroup learns of another by it, and what it does is a value, or a store. */
 static bool may_share(const Coarsen *s, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     const SpvType *t = i->type ? spv_type(s->m, i->type) : NULL;
-    uint32_t access = i->op == SpvOpLoad && spv_n_operands(i) > 1    ? spv_operand(i, 1)
-                      : i->op == SpvOpStore && spv_n_operands(i) > 2 ? spv_operand(i, 2)
-                                                                     : 0;
-    uint32_t harmless = SpvMemoryAccessAlignedMask | SpvMemoryAccessNontemporalMask |
-                        SpvMemoryAccessNonPrivatePointerMask;
-    if (!info || info->flags & (SPV_OPF_BARRIER | SPV_OPF_ATOMIC) || access & ~harmless ||
-        (t && edit_has_matrix(t)))
+    const uint32_t harmless = SpvMemoryAccessAlignedMask | SpvMemoryAccessNontemporalMask |
+                              SpvMemoryAccessNonPrivatePointerMask;
+    const uint32_t others = SPV_OPF_BARRIER | SPV_OPF_ATOMIC | SPV_OPF_MEMORY;
+    if (!info || memory_access(i) & ~harmless || (t && edit_has_matrix(t)) ||
+        (t && t->kind == SPV_POINTER && t->storage == SpvStorageClassGeneric))
         return false;
     switch (i->op) {
-    case SpvOpFunctionCall:
-    case SpvOpCopyMemory:
-    case SpvOpCopyMemorySized:
-    case SpvOpKill:
-    case SpvOpSwitch: return i->op == SpvOpSwitch && !own_of(s, spv_operand(i, 0));
+    case SpvOpLoad:
+    case SpvOpVariable:
+    case SpvOpPhi:
+    case SpvOpSelectionMerge:
+    case SpvOpLoopMerge:
+    case SpvOpBranch:
+    case SpvOpBranchConditional:
+    case SpvOpReturn:
+    case SpvOpUnreachable: return true;
+    case SpvOpSwitch: return !own_of(s, spv_operand(i, 0));
     case SpvOpStore: return is_plain_store(s, i);
-    default: return true;
+    default:
+        return spv_is_pure(i) || spv_is_chain(i) || spv_is_image_op(i->op) ||
+               (info->flags & SPV_OPF_GROUP && !(info->flags & others));
     }
 }
 
@@ -193,13 +205,13 @@ static bool body_allows(const Coarsen *s)
         for (const SpvInst *i = s->g->blocks[p].block->insts.first->next; i; i = i->next)
             if (!may_share(s, i))
                 return false;
-    return edit_count(s->c->entry.function) <= MOST_SIZE;
+    return true;
 }
 
-/* ---- branches that depend on the place, and whether it is worth it ----------------------------- */
+/* ---- branches that depend on the place, and whether it is worth it --------------------------- */
 
-/* Whether a value can be computed at the beginning. */
-static bool is_early(const Coarsen *s, SpvId id, uint32_t depth)
+/* Whether a value can be computed at the beginning, from no more than that many instructions. */
+static bool is_early(const Coarsen *s, SpvId id, uint32_t *left)
 {
     uint16_t at[16];
     const SpvInst *i = spv_def(s->m, id);
@@ -207,10 +219,11 @@ static bool is_early(const Coarsen *s, SpvId id, uint32_t depth)
         return true;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
     bool early =
-        depth && n <= COUNT_OF(at) && i->op != SpvOpPhi &&
+        *left && n <= COUNT_OF(at) &&
         (edit_cannot_fail(s->m, i) || loads_constant(s->m, i) || i->op == SpvOpAccessChain);
+    *left -= early;
     for (uint32_t k = 0; k < n && early; k++)
-        early = is_early(s, i->words[at[k]], depth - 1);
+        early = is_early(s, i->words[at[k]], left);
     return early;
 }
 
@@ -280,12 +293,14 @@ static bool decide(Coarsen *s)
     bool *reached = NEW_ARRAY(s->c->scratch, bool, s->g->n);
     mark_reached(s, 0, reached);
     SpvBlock *b = undecided(s, reached);
-    if (!is_worth_it(s, reached) || !b)
-        return !b && is_worth_it(s, reached);
+    uint32_t left = MOST_EARLY;
+    if (!is_worth_it(s, reached))
+        return false;
+    if (!b)
+        return true;
     const SpvInst *term = b->insts.last;
     if (s->n_decisions == MOST_BRANCHES || term->op != SpvOpBranchConditional ||
-        s->g->blocks[s->g->position[b->index]].loop ||
-        !is_early(s, spv_operand(term, 0), MOST_DEPTH))
+        s->g->blocks[s->g->position[b->index]].loop || !is_early(s, spv_operand(term, 0), &left))
         return false;
     s->n_decisions++;
     for (uint32_t when = 2; when--;) {
@@ -297,7 +312,7 @@ static bool decide(Coarsen *s)
     return false;
 }
 
-/* ---- the version: values of one of the workgroups --------------------------------------------- */
+/* ---- the version: values of one of the workgroups -------------------------------------------- */
 
 static void set_map(Coarsen *s, SpvId id, SpvId to)
 {
@@ -355,6 +370,19 @@ static void rename_operands(Coarsen *s, SpvInst *i, PassIdWords *ids)
         i->words[ids->at[k]] = mapped(s, i->words[ids->at[k]]);
 }
 
+/* Decorations of the first workgroup's values are the others' too. */
+static void add_decorations(Coarsen *s)
+{
+    for (SpvInst *i = s->m->globals.first; i; i = i->next) {
+        bool of_value = i->op == SpvOpDecorate || i->op == SpvOpDecorateId;
+        if (!of_value || mapped(s, spv_operand(i, 0)) == spv_operand(i, 0))
+            continue;
+        SpvInst *x = spv_clone_inst(s->m, i);
+        x->words[x->first_operand] = mapped(s, spv_operand(i, 0));
+        spv_insert_before(i, x);
+    }
+}
+
 /* A value of the k-th workgroup, computed before `at`. */
 static SpvId bring(Coarsen *s, SpvId id, uint32_t k, SpvInst *at, PassIdWords *ids)
 {
@@ -394,12 +422,13 @@ static SpvId ask(Coarsen *s, SpvInst *at)
             uint32_t both[2] = { all, edit_all(s->m, at->block, at, is) };
             all = spv_put(s->m, at, SpvOpLogicalAnd, boolean, both, 2)->id;
         }
+        add_decorations(s);
     }
     memset(s->map, 0, s->n_map * sizeof *s->map);
     return all;
 }
 
-/* ---- the version: instructions ------------------------------------------------------------------ */
+/* ---- the version: instructions --------------------------------------------------------------- */
 
 typedef struct Twin {
     const SpvInst *of; /* in the function as it was */
@@ -451,6 +480,7 @@ static void add_group(Coarsen *s, Twins *twins, uint32_t k)
     for (uint32_t n = 0; n < twins->len; n++)
         if (!place_loaded(s, twins->data[n].of))
             rename_operands(s, twins->data[n].another, ids);
+    add_decorations(s);
 }
 
 static SpvId add_location(Coarsen *s, uint32_t storage)
@@ -525,7 +555,8 @@ bool pass_coarsen(PassContext *c)
 {
     Coarsen s = { .c = c, .m = c->module };
     PassCoarse *coarse = c->options->coarse;
-    if (!coarse || !c->entry.local_size[0])
+    if (!coarse || !c->entry.local_size[0] || c->entry.model != SpvExecutionModelGLCompute ||
+        edit_count(c->entry.function) > MOST_SIZE)
         return true;
     edit_prune(c->module, c->entry.function, c->scratch);
     s.g = cfg_build(c->scratch, c->entry.function, c->sink);

@@ -460,7 +460,8 @@ SpvId edit_variable(SpvModule *m, SpvInst *entry, uint32_t storage, SpvId type)
     SpvInst *v =
         spv_make(m, SpvOpVariable, spv_pointer_type(m, storage, type), spv_new_id(m), &storage, 1);
     spv_append_global(m, v);
-    if (storage == SpvStorageClassInput || m->version >= 0x10400)
+    if (storage == SpvStorageClassInput || storage == SpvStorageClassOutput ||
+        m->version >= 0x10400)
         into_interface(m, entry, v->id);
     return v->id;
 }

@@ -120,7 +120,7 @@ bool pass_unrotate(PassContext *c);
  * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
-/* With options->coarse, where workgroups share no memory and read in loops what others read too:
+/* In a shader, with options->coarse, where workgroups share no memory and read in loops what others read too:
  * precedes the body by a version that does several workgroups. Simplifies. */
 bool pass_coarsen(PassContext *c);
 /* With options->whole, where a loop's trip count is one of two numbers, both uniform, duplicates

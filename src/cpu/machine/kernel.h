@@ -37,7 +37,7 @@ struct CpuEnv {
     /* this thread's: what is in it is gone after a barrier or yield. 64-byte aligned,
      * kernel.scratch_bytes */
     void *scratch;
-    uint32_t group[3];         /* WorkgroupId */
+    uint32_t group[3]; /* WorkgroupId */
     /* workgroups to do, this one and those after it in x, and how many the call did, if not one */
     uint32_t groups_left, groups_done;
     uint32_t n_groups[3];      /* NumWorkgroups */
