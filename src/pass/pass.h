@@ -120,8 +120,8 @@ bool pass_unrotate(PassContext *c);
  * by a loop that does several of its steps in one block; the old loop does the rest. Simplifies. */
 bool pass_strip_mine(PassContext *c);
 
-/* In a shader, with options->coarse, where workgroups share no memory and read in loops what others read too:
- * precedes the body by a version that does several workgroups. Simplifies. */
+/* In a shader, with options->coarse, where workgroups share no memory and read in loops what others
+ * read too: precedes the body by a version that does several workgroups. Simplifies. */
 bool pass_coarsen(PassContext *c);
 /* With options->whole, where a loop's trip count is one of two numbers, both uniform, duplicates
  * the code that follows, with one copy for subgroups whose invocations all chose the same number.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far on the load of the next workgroup lies; where a call does several, of the next call's. In:
- * a load's pointer. Out: the bytes by which its address grows with the workgroup's place in x,
+ * How far on the next workgroup's load lies, or where a call does several, the next call's. In: a
+ * load's pointer. Out: the bytes by which its address grows with the workgroup's place in x,
  * computed as the address is, step by step: sums, products with what all workgroups have alike,
  * quotients. It is good enough for a prefetch: that a quotient is rounded, or that an index wraps,
  * is not looked at.

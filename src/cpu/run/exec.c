@@ -184,6 +184,9 @@ static void shape_alone(const ExecPlan *p, const CpuTuning *tuning, uint32_t thr
 
 static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
 {
+    enum {
+        PORTIONS = 4
+    }; /* of what a thread's share is: one that falls behind delays by so much */
     const CpuTuning *tuning = device->tuning;
     uint64_t data = footprint(p->dispatch);
     uint32_t block[2] = { 1, 1 }, together = decide_interleave(p, device, threads);
@@ -206,6 +209,8 @@ static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
     p->along_rows = !p->fibers && !p->phases && !p->shared_bytes && p->n_subgroups > 1 &&
                     p->local_size[0] <= p->kernel->subgroup_size;
     p->coarse = !p->fibers && !p->phases && !p->shared_bytes && p->kernel->groups_at_once;
+    bool streams = together == 1 && !p->kernel->can_yield && !p->kernel->has_barrier && !p->panels;
+    p->portions = streams ? PORTIONS * threads : 0;
     p->own_stack = !p->fibers && p->kernel->stack_bytes > SAFE_STACK;
     uint64_t step = p->kernel->stream_bytes_per_step;
     p->yield_every = alone ? 0 : step ? (uint32_t)MAX(1, tuning->yield_bytes / step) : 1;

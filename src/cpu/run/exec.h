@@ -29,8 +29,11 @@ typedef struct ExecPlan {
     /* without fibers: one subgroup runs for all workgroups of a row before the next subgroup
      * does */
     bool along_rows;
-    bool coarse;        /* without fibers: calls may do several workgroups of a row */
-    bool one_thread;    /* runs all of it */
+    bool coarse;     /* without fibers: calls may do several workgroups of a row */
+    bool one_thread; /* runs all of it */
+    /* of the blocks that are left a thread takes one in so many at once, a stream that its own
+     * caches prefetch; 0: one at a time */
+    uint32_t portions;
     uint32_t block[2];  /* workgroups in a block */
     uint32_t blocks[2]; /* blocks of the grid in x and y */
     uint32_t panel;     /* blocks in a panel's width */
@@ -78,7 +81,8 @@ typedef struct ExecPool {
     size_t stack_bytes; /* of every strand's fiber; 0 before the first is made */
     ExecMemory frames, kept, shared, scratch, panel_memory, counters;
     ExecPanels panels;
-    struct ExecGroup *groups; /* workgroups in flight */
+    uint64_t block, blocks_end; /* of the blocks that the thread has taken */
+    struct ExecGroup *groups;   /* workgroups in flight */
     uint32_t n_groups;
     Fiber home;                     /* the thread's own stack */
     ExecStrand *ready, *last_ready; /* queue of subgroups that can go on */

@@ -234,6 +234,7 @@ bool pool_prepare(ExecPool *pool, const ExecPlan *p)
         !memory_grow(&pool->counters, stats, 1))
         return false;
     pool->stats = (uint64_t *)(void *)pool->counters.data;
+    pool->block = pool->blocks_end = 0;
     if (p->panels)
         panels_clear(&pool->panels, pool->panel_memory.data, p->kernel, p->panels);
     for (uint32_t i = 0; i < p->together * strands; i++) {
@@ -280,14 +281,18 @@ static void group_id(const ExecPlan *p, const ExecBlock *b, uint32_t i, uint32_t
     id[2] = p->dispatch->base_group[2] + b->first[2];
 }
 
-static inline uint64_t take_block(const ExecPlan *p, atomic_uint_fast64_t *next)
+static inline void take_blocks(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next)
 {
-    if (!p->one_thread)
-        return atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    uint64_t number = atomic_load_explicit(next, memory_order_relaxed), n = 1;
+    if (p->portions && number < p->n_blocks)
+        n = MAX(n, (p->n_blocks - number) / p->portions);
     /* An instruction with a lock waits until all that was stored has reached a cache. */
-    uint64_t number = atomic_load_explicit(next, memory_order_relaxed);
-    atomic_store_explicit(next, number + 1, memory_order_relaxed);
-    return number;
+    if (p->one_thread)
+        atomic_store_explicit(next, number + n, memory_order_relaxed);
+    else
+        number = atomic_fetch_add_explicit(next, n, memory_order_relaxed);
+    pool->block = number;
+    pool->blocks_end = MIN(number + n, p->n_blocks);
 }
 
 /* A thread's next block of workgroups. What is packed is an operand's columns: where the block is
@@ -297,10 +302,11 @@ static bool next_block_of(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_
                           ExecBlock *b)
 {
     uint32_t column = b->first[0], plane = b->first[2];
-    uint64_t number = take_block(p, next);
-    if (number >= p->n_blocks)
+    if (pool->block >= pool->blocks_end)
+        take_blocks(pool, p, next);
+    if (pool->block >= pool->blocks_end)
         return false;
-    *b = plan_block(p, number);
+    *b = plan_block(p, pool->block++);
     if (p->panels && !p->kernel->panels_by_row && (b->first[0] != column || b->first[2] != plane))
         panels_restart(&pool->panels);
     return true;
