@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* llama.cpp's product of q4_0 weights and a vector, Zen 4, ms: 5632 rows of 2048 in cache 0.383 one by
- * one, 0.327 by two, 0.349 by four; 90112 rows from memory, two threads, 4.1, 3.2 and 4.3. */
+/* llama.cpp's product of q4_0 weights and a vector, Zen 4, ms: 5632 rows of 2048 in cache 0.383 one
+ * by one, 0.327 by two, 0.349 by four; 90112 rows from memory, two threads, 4.1, 3.2 and 4.3. */
 enum { GROUPS_AT_ONCE = 2 };
 
 static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,
@@ -149,6 +149,19 @@ static bool keep_module(Compilation *c, const SpvModule *m)
     return true;
 }
 
+/* What loops carry on may take half of the registers. (lanes/width.c chooses the lanes later, up to
+ * four rows of a workgroup.) */
+static void allow_coarse(Compilation *c)
+{
+    const uint32_t *size = c->entry.local_size, vector = c->target->vector_bits / 32;
+    uint32_t registers = c->target->sets & (CPU_AVX512 | CPU_NEON) ? 32 : 16;
+    uint32_t row = size[1] > 1 ? size[0] * 4 : size[0], all = size[0] * size[1] * size[2];
+    uint32_t lanes = c->any_subgroup_size ? MIN(MIN(row, all), 128u) : c->options.subgroup_size;
+    c->coarse.most = c->options.tier == CPU_TIER_FULL ? GROUPS_AT_ONCE : 0;
+    c->coarse.most_words = registers / 2 / MAX(lanes / vector, 1);
+    c->passes.coarse = &c->coarse;
+}
+
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -157,8 +170,7 @@ static bool lower(Compilation *c)
         return false;
     m->name = c->source->name;
     give_local_size(c, m);
-    c->coarse.most = c->options.tier == CPU_TIER_FULL ? GROUPS_AT_ONCE : 0;
-    c->passes.coarse = &c->coarse;
+    allow_coarse(c);
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);

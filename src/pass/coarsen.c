@@ -29,6 +29,7 @@ typedef struct Coarsen {
     PassContext *c;
     SpvModule *m;
     const Cfg *g;
+    const Uniformity *u;
     /* by id, n_ids of them: it depends on the workgroup's place in x, or, of a variable, holds what
      * does; FIRST_ONLY: of a vector, only its first component does */
     uint8_t *own;
@@ -257,6 +258,20 @@ static bool reads_memory(Coarsen *s, const SpvInst *i)
            p->storage != SpvStorageClassPrivate && !loads_constant(s->m, i);
 }
 
+/* What a loop and those around it carry on for each workgroup: words of an invocation's. */
+static uint32_t words_carried(Coarsen *s, const CfgLoop *loop)
+{
+    uint32_t words = 0;
+    for (; loop; loop = loop->parent)
+        for (const SpvInst *i = s->g->blocks[loop->header].block->insts.first->next;
+             i->op == SpvOpPhi; i = i->next) {
+            const SpvType *t = spv_type(s->m, i->type);
+            uint32_t bits = t->kind == SPV_VECTOR ? t->count * t->element->bits : t->bits;
+            words += own_of(s, i->id) && s->u->varying[i->id] ? (bits + 31) / 32 : 0;
+        }
+    return words;
+}
+
 /* Whether an innermost loop that is reached reads both what is the workgroups' own and, often
  * enough, what is not. */
 static bool is_worth_it(Coarsen *s, const bool *reached)
@@ -271,7 +286,8 @@ static bool is_worth_it(Coarsen *s, const bool *reached)
                 if (reads_memory(s, i))
                     *(own_of(s, i->id) ? &own : &shared) += 1;
         }
-        worth = own && shared && shared * LEAST_SHARED >= shared + own;
+        worth = own && shared && shared * LEAST_SHARED >= shared + own &&
+                words_carried(s, loop) * MAX(s->n_groups, 2) <= s->c->options->coarse->most_words;
     }
     return worth;
 }
@@ -566,6 +582,7 @@ bool pass_coarsen(PassContext *c)
     s.own = NEW_ARRAY(c->scratch, uint8_t, s.n_ids);
     s.map = NEW_ARRAY(c->scratch, SpvId, s.n_map);
     s.n_groups = coarse->most;
+    s.u = uniformity_build_for(c->scratch, c->module, s.g, c->options->subgroup_size);
     find_own(&s);
     coarse->helps = globals_allow(&s) && body_allows(&s) && decide(&s);
     if (!coarse->helps || s.n_groups < 2)

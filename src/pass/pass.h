@@ -41,6 +41,8 @@ typedef struct PassOptions {
  * variable of that Location when it does so many, and else does one. */
 typedef struct PassCoarse {
     uint32_t most; /* in: how many it may be; 0: it is only asked whether that would help */
+    /* in: that loops may carry on of an invocation's own, in a version: more are not in registers */
+    uint32_t most_words;
     uint32_t groups;
     bool helps;
 } PassCoarse;
