@@ -183,7 +183,11 @@ static bool lower(Compilation *c)
     c->emit_target = target_of_lanes();
     e->target = &c->emit_target;
     Lanes *lanes = e->own = NEW(&c->arena, Lanes);
-    *lanes = (Lanes){ .kernel = c->kernel, .options = &c->options, .machine = c->target };
+    *lanes = (Lanes){ .kernel = c->kernel,
+                      .options = &c->options,
+                      .machine = c->target,
+                      .groups_left = c->coarse.left };
+    e->output = c->coarse.done;
     e->robust = c->options.robust;
     e->lines = c->options.debug || c->options.remarks;
     if (c->options.remarks)

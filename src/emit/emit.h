@@ -155,6 +155,7 @@ struct Emit {
     const EmitTarget *target;
     uint32_t W;             /* subgroup size */
     uint32_t local_size[3]; /* 0 0 0 where the dispatch decides */
+    SpvId output;           /* EMIT_GIVEN_OUTPUT's variable; 0: there is none */
     bool robust;            /* robustBufferAccess2: reads outside give 0, writes are dropped */
     const SpvId *staging;   /* n_staging workgroup variables that nothing is accessed outside of */
     uint32_t n_staging;

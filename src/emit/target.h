@@ -19,7 +19,7 @@ typedef enum EmitGiven {
     EMIT_GIVEN_PUSH,   /* ptr: push constants, or an OpenCL kernel's arguments */
     EMIT_GIVEN_SHARED, /* ptr: workgroup memory */
     EMIT_GIVEN_SHARED_BYTES, /* i64: its size, with what the dispatch adds */
-    EMIT_GIVEN_OUTPUT        /* ptr: an i32, PassCoarse.groups if they were done; or NULL */
+    EMIT_GIVEN_OUTPUT        /* ptr: an i32, PassCoarse.groups if they were done; of Emit.output */
 } EmitGiven;
 
 /* A call of printf: the id of its format, and the leaves of its arguments as 64 bits each. Beside

@@ -260,9 +260,8 @@ static void not_supported(Emit *e, const SpvInst *variable, uint32_t storage)
 
 static void output_variable(Emit *e, EmitPointer *p, const SpvInst *variable)
 {
-    LV at = e->target->given(e, e->entry_b, EMIT_GIVEN_OUTPUT);
-    if (at)
-        p->base = at;
+    if (variable->id == e->output)
+        p->base = e->target->given(e, e->entry_b, EMIT_GIVEN_OUTPUT);
     else
         not_supported(e, variable, p->storage);
 }

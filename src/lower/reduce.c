@@ -50,10 +50,7 @@ static void open_reduction(Lower *l, SpvInst *i, Reduction *x)
                       .wide = square ? 2 : 1 };
     x->rows = strip_of(x->all_rows, x->deep, x->from.tall, x->to.tall);
     x->cols = strip_of(x->all_cols, x->wide, x->from.wide, x->to.wide);
-    uint32_t lanes = place_lanes(l, scope_of(x)), n = x->rows * x->cols;
-    x->room = (n + 15) / 16 * 16; /* matrices begin at multiples of 16 bytes */
-    SpvId count = build_const(l, (n + lanes - 1) / lanes);
-    x->sums = build_variable(l, i, spv_array_type(l->m, element_of(x)->id, count));
+    x->room = (x->rows * x->cols + 15) / 16 * 16; /* matrices begin at multiples of 16 bytes */
     x->part = build_variable(l, i, element_of(x)->id);
 }
 
@@ -321,6 +318,9 @@ static SpvId reduce_by_bands(Reduction *x)
 static SpvId reduce_by_strips(Reduction *x)
 {
     Lower *l = x->l;
+    uint32_t lanes = place_lanes(l, scope_of(x)), groups = x->rows * x->cols;
+    SpvId count = build_const(l, (groups + lanes - 1) / lanes);
+    x->sums = build_variable(l, x->inst, spv_array_type(l->m, element_of(x)->id, count));
     const SpvType *from = x->from.whole;
     uint32_t n = x->to.rows * x->to.cols;
     uint32_t down = x->all_rows ? 1 : from->rows / x->deep,

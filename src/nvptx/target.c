@@ -72,7 +72,6 @@ static LV given(Emit *e, LLVMBuilderRef b, EmitGiven what)
     case EMIT_GIVEN_COUNTS: return from_address(e, b, offsetof(NvptxEnv, counts));
     case EMIT_GIVEN_PUSH: return LLVMBuildGEP2(b, e->i8, e->env, &behind, 1, "");
     case EMIT_GIVEN_SHARED: return shared_memory(e, b);
-    case EMIT_GIVEN_OUTPUT: return NULL;
     default: return threads_env(e, b, e->i64, offsetof(NvptxEnv, shared_bytes));
     }
 }

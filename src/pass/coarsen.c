@@ -58,18 +58,33 @@ static bool is_place(const Coarsen *s, SpvId variable)
     return b == SpvBuiltInWorkgroupId || b == SpvBuiltInGlobalInvocationId;
 }
 
+/* The variable with the place that a load is from, or NULL. */
+static const SpvInst *place_variable(const Coarsen *s, const SpvInst *i)
+{
+    const SpvInst *v = i->op == SpvOpLoad ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
+    return v && v->op == SpvOpVariable && is_place(s, v->id) ? v : NULL;
+}
+
+/* Whether a load from it is of the whole place or of a component that is known. */
+static bool is_known_part(const Coarsen *s, const SpvInst *i)
+{
+    uint64_t axis;
+    const SpvInst *from = spv_def(s->m, spv_operand(i, 0)), *v = place_variable(s, i);
+    bool chain = from->op == SpvOpAccessChain || from->op == SpvOpInBoundsAccessChain;
+    return from == v || (chain && spv_operand(from, 0) == v->id && spv_n_operands(from) == 2 &&
+                         spv_constant(s->m, spv_operand(from, 1), &axis));
+}
+
 /* Of a load from a variable with the place, or from a component of it; SHARED: it is none. */
 static uint8_t place_loaded(const Coarsen *s, const SpvInst *i)
 {
     uint64_t axis;
-    const SpvInst *from = i->op == SpvOpLoad ? spv_def(s->m, spv_operand(i, 0)) : NULL;
-    if (!from || (from->op == SpvOpVariable && !is_place(s, from->id)))
-        return SHARED;
-    if (from->op == SpvOpVariable)
-        return FIRST_ONLY;
-    if (from->op != SpvOpAccessChain || !is_place(s, spv_operand(from, 0)))
-        return SHARED;
-    return spv_constant(s->m, spv_operand(from, 1), &axis) && axis ? SHARED : OWN;
+    const SpvInst *v = place_variable(s, i);
+    if (!v || spv_operand(i, 0) == v->id)
+        return v ? FIRST_ONLY : SHARED;
+    const SpvInst *chain = spv_def(s->m, spv_operand(i, 0));
+    return is_known_part(s, i) && spv_constant(s->m, spv_operand(chain, 1), &axis) && axis ? SHARED
+                                                                                           : OWN;
 }
 
 static uint8_t own_of(const Coarsen *s, SpvId id) { return id < s->n_ids ? s->own[id] : SHARED; }
@@ -166,7 +181,7 @@ static bool may_share(const Coarsen *s, const SpvInst *i)
         (t && t->kind == SPV_POINTER && t->storage == SpvStorageClassGeneric))
         return false;
     switch (i->op) {
-    case SpvOpLoad:
+    case SpvOpLoad: return !place_variable(s, i) || is_known_part(s, i);
     case SpvOpVariable:
     case SpvOpPhi:
     case SpvOpSelectionMerge:
@@ -211,6 +226,15 @@ static bool body_allows(const Coarsen *s)
 
 /* ---- branches that depend on the place, and whether it is worth it --------------------------- */
 
+/* Leads to a place that is there, wherever control has come to. */
+static bool is_fixed_chain(const Coarsen *s, const SpvInst *i)
+{
+    bool fixed = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
+    for (uint32_t k = 1; fixed && k < spv_n_operands(i); k++)
+        fixed = spv_is_constant(s->m, spv_operand(i, k));
+    return fixed;
+}
+
 /* Whether a value can be computed at the beginning, from no more than that many instructions. */
 static bool is_early(const Coarsen *s, SpvId id, uint32_t *left)
 {
@@ -219,9 +243,9 @@ static bool is_early(const Coarsen *s, SpvId id, uint32_t *left)
     if (!i || !i->block || i->op == SpvOpVariable)
         return true;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
-    bool early =
-        *left && n <= COUNT_OF(at) &&
-        (edit_cannot_fail(s->m, i) || loads_constant(s->m, i) || i->op == SpvOpAccessChain);
+    bool early = spv_is_chain(i) ? is_fixed_chain(s, i)
+                                 : edit_cannot_fail(s->m, i) || loads_constant(s->m, i);
+    early &= *left && n <= COUNT_OF(at);
     *left -= early;
     for (uint32_t k = 0; k < n && early; k++)
         early = is_early(s, i->words[at[k]], left);
@@ -318,9 +342,12 @@ static bool decide(Coarsen *s)
     if (s->n_decisions == MOST_BRANCHES || term->op != SpvOpBranchConditional ||
         s->g->blocks[s->g->position[b->index]].loop || !is_early(s, spv_operand(term, 0), &left))
         return false;
+    /* "Is it that one?" holds of one workgroup at most. */
+    const SpvInst *condition = spv_def(s->m, spv_operand(term, 0));
+    bool likely = condition->op != SpvOpIEqual;
     s->n_decisions++;
-    for (uint32_t when = 2; when--;) {
-        s->decision[s->n_decisions - 1] = (Decision){ b, when };
+    for (uint32_t k = 0; k < 2; k++) {
+        s->decision[s->n_decisions - 1] = (Decision){ b, k ? !likely : likely };
         if (decide(s))
             return true;
     }
@@ -352,10 +379,7 @@ static SpvInst *place_of(Coarsen *s, const SpvInst *load, uint32_t k)
 {
     const SpvType *t = spv_type(s->m, load->type);
     const SpvType *scalar = t->kind == SPV_VECTOR ? t->element : t;
-    SpvId from = spv_operand(load, 0);
-    const SpvInst *chain = spv_def(s->m, from);
-    bool group = builtin_of(s, chain->op == SpvOpVariable ? from : spv_operand(chain, 0)) ==
-                 SpvBuiltInWorkgroupId;
+    bool group = builtin_of(s, place_variable(s, load)->id) == SpvBuiltInWorkgroupId;
     SpvId by =
         spv_int_constant(s->m, scalar->id, (uint64_t)k * (group ? 1 : s->c->entry.local_size[0]));
     if (t->kind == SPV_VECTOR) {
@@ -530,7 +554,8 @@ static void branch(Coarsen *s, PassLoopCopy *l, SpvBlock *body)
         add_group(s, &twins, k);
     decide_branches(s, l);
     SpvBlock *version = edit_block(s->m, loop_mapped(l, body->id));
-    SpvId done[2] = { add_location(s, SpvStorageClassOutput),
+    s->c->options->coarse->done = add_location(s, SpvStorageClassOutput);
+    SpvId done[2] = { s->c->options->coarse->done,
                       spv_int_constant(s->m, spv_int_type(s->m, 32, false), s->n_groups) };
     spv_put(s->m, version->insts.first->next, SpvOpStore, 0, done, 2);
     SpvId to[3] = { all, version->id, body->id };
@@ -551,7 +576,7 @@ static bool add_version(Coarsen *s)
         if (s->decision[k].block == entry)
             s->decision[k].block = body;
     edit_append(s->m, entry, SpvOpBranch, &body->id, 1);
-    s->left = add_location(s, SpvStorageClassInput);
+    s->left = s->c->options->coarse->left = add_location(s, SpvStorageClassInput);
     s->g = cfg_build(s->c->scratch, f, s->c->sink);
     if (!s->g)
         return false;

@@ -36,14 +36,15 @@ typedef struct PassOptions {
     void *user;
 } PassOptions;
 
-/* Workgroups in one call. An Input variable with Location 0, the only one without BuiltIn, says how
- * many there are to do, this one and those after it in x; the kernel stores `groups` to the Output
- * variable of that Location when it does so many, and else does one. */
+/* Workgroups in one call. The Input variable `left` (with Location 0, so that modules are valid but
+ * for Vulkan's rules) says how many there are to do, this one and those after it in x; the kernel
+ * stores `groups` to the Output variable `done` when it does so many, and else does one. */
 typedef struct PassCoarse {
     uint32_t most; /* in: how many it may be; 0: it is only asked whether that would help */
-    /* in: that loops may carry on of an invocation's own, in a version: more are not in registers */
+    /* in: that loops of a version may carry on of an invocation; more would not be in registers */
     uint32_t most_words;
     uint32_t groups;
+    SpvId left, done;
     bool helps;
 } PassCoarse;
 
@@ -125,6 +126,7 @@ bool pass_strip_mine(PassContext *c);
 /* In a shader, with options->coarse, where workgroups share no memory and read in loops what others
  * read too: precedes the body by a version that does several workgroups. Simplifies. */
 bool pass_coarsen(PassContext *c);
+
 /* With options->whole, where a loop's trip count is one of two numbers, both uniform, duplicates
  * the code that follows, with one copy for subgroups whose invocations all chose the same number.
  * Where that is in a selection, both leave it at once. Simplifies. */

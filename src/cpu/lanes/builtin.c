@@ -333,9 +333,9 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *aff
     LLVMBuilderRef b = e->b;
     e->b = e->entry_b;
     bool known = builtin && words && n <= 4 && t->element && parts(e, *builtin, id);
-    if (!builtin && spv_has_decoration(e->module, variable->id, -1, SpvDecorationLocation)) {
-        id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, groups_left))); /* pass_coarsen's */
-        known = n == 1;
+    if (variable->id == lanes_of(e)->groups_left) {
+        id[0] = uniform(e, env_u32(e, offsetof(CpuEnv, groups_left)));
+        known = true;
     }
     for (uint32_t k = 0; known && k < n; k++) {
         const SpvType *scalar = emit_leaf_type(e, t->element, k);

@@ -16,10 +16,11 @@
 
 /* What Emit.own is: the state of one function. */
 typedef struct Lanes {
-    /* of the compilation; whoever calls emit_module sets these three */
+    /* of the compilation; whoever calls emit_module sets these four */
     CpuKernel *kernel;
     const CpuOptions *options;
     const CpuTarget *machine;
+    SpvId groups_left;          /* PassCoarse.left; 0: there is none */
     struct LanesCalled *called; /* called.c's: functions made so far */
 
     struct MatEmit *matrices; /* cpu/matrix's; NULL: this function has none */
@@ -44,6 +45,7 @@ typedef struct Lanes {
     LV pair_value;                  /* what it loads */
     struct LanesSeries *series;     /* series.c's; NULL: none yet */
     Map expected;                   /* affine.c's LanesExpected, by value */
+    uint32_t version;               /* next_group.c's: 1 + where coarse.c's version begins */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }

@@ -91,22 +91,26 @@ static LV growth(Emit *e, SpvId id, uint32_t *budget)
     }
 }
 
-static bool stores_output(Emit *e, const SpvInst *i)
+/* 1 + the position of the block from which on several workgroups are done: it says so. */
+static uint32_t find_version(Emit *e)
 {
-    const SpvType *p = i->op == SpvOpStore ? spv_type_of(e->module, spv_operand(i, 0)) : NULL;
-    return p && p->storage == SpvStorageClassOutput;
+    for (uint32_t p = 0; p + 1 < e->cfg->n; p++)
+        for (const SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next)
+            if (i->op == SpvOpStore && spv_operand(i, 0) == e->output)
+                return 1 + p;
+    return 0;
 }
 
-/* How many workgroups a call does if it comes by the block that code is built for: pass_coarsen's
- * version, and nothing else, is behind a store to an Output variable. */
+/* How many workgroups a call does if it comes by the block that code is built for. */
 static uint32_t groups_of_call(Emit *e)
 {
-    uint32_t groups = lanes_of(e)->kernel->groups_at_once;
-    for (uint32_t p = 0; groups && p < e->position; p++)
-        for (const SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next)
-            if (stores_output(e, i) && cfg_dominates(e->cfg, p, e->position))
-                return groups;
-    return 1;
+    Lanes *lanes = lanes_of(e);
+    if (!e->output)
+        return 1;
+    if (!lanes->version)
+        lanes->version = find_version(e);
+    bool in = lanes->version && cfg_dominates(e->cfg, lanes->version - 1, e->position);
+    return in ? lanes->kernel->groups_at_once : 1;
 }
 
 LV next_group_distance(Emit *e, SpvId pointer)

@@ -38,7 +38,8 @@ struct CpuEnv {
      * kernel.scratch_bytes */
     void *scratch;
     uint32_t group[3]; /* WorkgroupId */
-    /* workgroups to do, this one and those after it in x, and how many the call did, if not one */
+    /* workgroups to do, this one and those after it in x (0 is one), and how many the call did, if
+     * not one */
     uint32_t groups_left, groups_done;
     uint32_t n_groups[3];      /* NumWorkgroups */
     uint32_t local_size[3];    /* WorkgroupSize: constant in most kernels, passed for OpenCL */

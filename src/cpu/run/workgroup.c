@@ -281,6 +281,9 @@ static void group_id(const ExecPlan *p, const ExecBlock *b, uint32_t i, uint32_t
     id[2] = p->dispatch->base_group[2] + b->first[2];
 }
 
+/* A kernel has done what it must not: the counter is then beyond all that threads take. */
+#define STOPPED (UINT64_MAX / 2)
+
 static inline void take_blocks(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next)
 {
     uint64_t number = atomic_load_explicit(next, memory_order_relaxed), n = 1;
@@ -304,7 +307,8 @@ static bool next_block_of(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_
     uint32_t column = b->first[0], plane = b->first[2];
     if (pool->block >= pool->blocks_end)
         take_blocks(pool, p, next);
-    if (pool->block >= pool->blocks_end)
+    if (pool->block >= pool->blocks_end ||
+        atomic_load_explicit(next, memory_order_relaxed) >= STOPPED)
         return false;
     *b = plan_block(p, pool->block++);
     if (p->panels && !p->kernel->panels_by_row && (b->first[0] != column || b->first[2] != plane))
@@ -314,25 +318,33 @@ static bool next_block_of(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_
 
 /* ---- subgroups as calls -------------------------------------------------------------------- */
 
-static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *next_block)
+/* A subgroup of n workgroups side by side, which it does one or several a call. */
+static void run_across(ExecStrand *s, const ExecPlan *p, uint32_t n, uint32_t step)
 {
     CpuSubgroupFn *code = p->kernel->code;
+    for (uint32_t k = 0; k < n; k += s->env.groups_done) {
+        s->env.yield_count = 0;
+        s->env.groups_left = p->coarse ? n - k : 1;
+        s->env.groups_done = 1;
+        code(&s->env);
+        s->env.group[0] += step * s->env.groups_done;
+    }
+}
+
+static void run_calls(ExecStrand *s, const ExecPlan *p, atomic_uint_fast64_t *next_block)
+{
     ExecBlock b = { 0 };
+    bool rows = p->along_rows || (p->coarse && p->n_subgroups == 1);
     while (next_block_of(s->pool, p, next_block, &b)) {
-        uint32_t across = p->along_rows || p->coarse ? b.size[0] : 1;
-        for (uint32_t i = 0; i < b.size[0] * b.size[1]; i += across)
+        uint32_t width = b.size[0], most = rows ? width : p->coarse ? p->kernel->groups_at_once : 1;
+        for (uint32_t i = 0, n; i < width * b.size[1]; i += n) {
+            n = MIN(most, width - i % width);
             for (uint32_t j = 0; j < p->n_subgroups; j++) {
                 group_id(p, &b, i, s->env.group);
-                uint32_t step = is_backward(p, &b, i) ? UINT32_MAX : 1;
-                for (uint32_t k = 0; k < across; k += s->env.groups_done) {
-                    s->env.subgroup = j;
-                    s->env.yield_count = 0;
-                    s->env.groups_left = p->coarse ? across - k : 1;
-                    s->env.groups_done = 1;
-                    code(&s->env);
-                    s->env.group[0] += step * s->env.groups_done;
-                }
+                s->env.subgroup = j;
+                run_across(s, p, n, is_backward(p, &b, i) ? UINT32_MAX : 1);
             }
+        }
     }
 }
 
@@ -582,7 +594,7 @@ bool pool_run(ExecPool *pool, const ExecPlan *p, atomic_uint_fast64_t *next_bloc
     if (p->kernel->tiles)
         cpu_tiles_end(&tiles);
     if (!fine) {
-        atomic_store(next_block, p->n_blocks);
+        atomic_store(next_block, STOPPED);
         drop_strands(pool); /* some stopped inside the kernel */
     }
     return fine;
