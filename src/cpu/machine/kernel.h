@@ -52,7 +52,7 @@ struct CpuEnv {
     uint32_t yield_every; /* back edges of matrix loops between two yields; 0 = never */
     uint32_t yield_count;
     uint32_t prefetch;  /* whether loops with wait queues prefetch */
-    uint32_t beyond_l2; /* whether the dispatch's data exceeds the second-level cache */
+    uint32_t beyond_l2; /* whether the dispatch's data is not in the second-level cache, probably */
     uint32_t unwritten; /* whether nobody writes meanwhile what the kernel only reads */
     /* workgroup control barrier: returns when all subgroups arrived */
     void (*barrier)(CpuEnv *env);

@@ -49,6 +49,8 @@ typedef struct Job {
     _Alignas(64) atomic_uint_fast64_t next_block;
 } Job;
 
+enum { RECENT = 4 };
+
 struct CpuDevice {
     pthread_mutex_t lock; /* guards pools, faults of jobs and counts, and sleep */
     pthread_cond_t work, done;
@@ -62,6 +64,8 @@ struct CpuDevice {
     bool faults; /* faults become errors: our handlers are installed */
     const CpuTuning *tuning;
     uint32_t l2_bytes;
+    atomic_uintptr_t recent[RECENT]; /* the largest buffers of the last dispatches, by turns */
+    atomic_uint n_recent;
     atomic_uint_fast64_t taken, open; /* a bit for each job: has a dispatch; can be joined */
     _Alignas(64) atomic_uint epoch;   /* counts the jobs queued; idle threads watch it */
     Job jobs[MAX_JOBS];
@@ -138,6 +142,35 @@ static uint64_t footprint(const CpuDispatch *d)
         }
     }
     return d->kernel->n_slots == 0 ? UINT64_MAX : read ? read : all;
+}
+
+static uintptr_t largest_buffer(const CpuDispatch *d)
+{
+    uint64_t most = 0;
+    uintptr_t at = 0;
+    for (uint32_t i = 0; d->slots && i < d->kernel->n_slots; i++) {
+        const DeviceBinding *b = d->kernel->slots[i].count == 1 ? d->slots[i] : NULL;
+        if (b && b->size > most) {
+            most = b->size;
+            at = (uintptr_t)b->base;
+        }
+    }
+    return at;
+}
+
+/* Whether one of the last dispatches had the same data, so that what is small is still in the
+ * caches; from now on this one had. */
+static bool used_lately(CpuDevice *device, const CpuDispatch *d)
+{
+    uintptr_t at = largest_buffer(d);
+    bool lately = false;
+    for (uint32_t k = 0; k < RECENT; k++)
+        lately |= atomic_load_explicit(&device->recent[k], memory_order_relaxed) == at;
+    if (!lately) {
+        uint32_t k = atomic_fetch_add_explicit(&device->n_recent, 1, memory_order_relaxed);
+        atomic_store_explicit(&device->recent[k % RECENT], at, memory_order_relaxed);
+    }
+    return lately;
 }
 
 /* How many workgroups run together: 1, or as many as the caches and the number of threads allow. */
@@ -634,6 +667,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
         threads = MIN(threads, dispatch->max_threads);
     plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
+    plan.beyond_l2 |= !used_lately(d, dispatch);
     plan.one_thread = threads == 1 || plan.n_blocks == 1;
     ExecPool *pool = take_pool(d);
     if (!pool)
