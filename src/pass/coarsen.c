@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * coarsen: neighbouring workgroups in one call. In: a shader whose workgroups share no
- * memory, and in whose loops they read the same: a product of a matrix and a vector, a row a
- * workgroup, reads the vector once a row. Out: a second version of the body that does what several
- * workgroups do, those after this one in x. What does not depend on a workgroup's place it does
- * once, the rest once for each of them, instruction by instruction.
+ * coarsen: neighbouring workgroups in one call. In: a shader whose workgroups share no memory, and
+ * in whose loops they read the same: a product of a matrix and a vector, a row a workgroup, reads
+ * the vector once a row. Out: a second version of the body that does what several workgroups do,
+ * those after this one in x. What does not depend on a workgroup's place it does once, the rest
+ * once for each of them, instruction by instruction.
  *
  * Where a branch depends on the place ("is there such a row?") the version is for workgroups that
  * all take the same way; the caller says how many workgroups there are, and is told how many were
@@ -36,7 +36,6 @@ typedef struct Coarsen {
     uint32_t n_ids, n_groups;
     Decision decision[MOST_BRANCHES];
     uint32_t n_decisions;
-    SpvId left; /* the variable that says how many workgroups there are */
     SpvId *map; /* by id: what it is in the workgroup that is built for; 0: the same */
     uint32_t n_map;
 } Coarsen;
@@ -449,7 +448,7 @@ static SpvId ask(Coarsen *s, SpvInst *at)
 {
     SpvId boolean = spv_bool_type(s->m), word = spv_int_type(s->m, 32, false);
     PassIdWords *ids = NEW(s->c->scratch, PassIdWords);
-    SpvId left = spv_put(s->m, at, SpvOpLoad, word, &s->left, 1)->id;
+    SpvId left = spv_put(s->m, at, SpvOpLoad, word, &s->c->options->coarse->left, 1)->id;
     uint32_t enough[2] = { left, spv_int_constant(s->m, word, s->n_groups) };
     SpvId all = spv_put(s->m, at, SpvOpUGreaterThanEqual, boolean, enough, 2)->id;
     for (uint32_t k = 0; k < s->n_groups; k++) {
@@ -576,7 +575,7 @@ static bool add_version(Coarsen *s)
         if (s->decision[k].block == entry)
             s->decision[k].block = body;
     edit_append(s->m, entry, SpvOpBranch, &body->id, 1);
-    s->left = s->c->options->coarse->left = add_location(s, SpvStorageClassInput);
+    s->c->options->coarse->left = add_location(s, SpvStorageClassInput);
     s->g = cfg_build(s->c->scratch, f, s->c->sink);
     if (!s->g)
         return false;

@@ -217,9 +217,10 @@ static void shape_alone(const ExecPlan *p, const CpuTuning *tuning, uint32_t thr
 
 static void plan_blocks(ExecPlan *p, const CpuDevice *device, uint32_t threads)
 {
-    enum {
-        PORTIONS = 4
-    }; /* of what a thread's share is: one that falls behind delays by so much */
+    /* Of a thread's share of what is left. llama.cpp's tokens of q4_0 a second on two cores of a
+     * Zen 4, medians of five by turns: 177 block by block, 185 with 4, 190 with 2; a thread that is
+     * stopped delays by a portion. */
+    enum { PORTIONS = 4 };
     const CpuTuning *tuning = device->tuning;
     uint64_t data = footprint(p->dispatch);
     uint32_t block[2] = { 1, 1 }, together = decide_interleave(p, device, threads);
