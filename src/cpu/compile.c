@@ -157,9 +157,10 @@ static void allow_coarse(Compilation *c)
     uint32_t registers = c->target->sets & (CPU_AVX512 | CPU_NEON) ? 32 : 16;
     uint32_t row = size[1] > 1 ? size[0] * 4 : size[0], all = size[0] * size[1] * size[2];
     uint32_t lanes = c->any_subgroup_size ? MIN(MIN(row, all), 128u) : c->options.subgroup_size;
-    c->coarse.most = c->options.tier == CPU_TIER_FULL ? GROUPS_AT_ONCE : 0;
+    c->coarse.most = GROUPS_AT_ONCE;
     c->coarse.most_words = registers / 2 / MAX(lanes / vector, 1);
-    c->passes.coarse = &c->coarse;
+    if (c->options.tier != CPU_TIER_FAST)
+        c->passes.coarse = &c->coarse;
 }
 
 static bool lower(Compilation *c)
@@ -208,7 +209,6 @@ static bool lower(Compilation *c)
     if (c->passes.optimise && pass_close_loops(&c->arena, m, e->cfg, e->uniformity))
         e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->groups_at_once = c->coarse.groups;
-    c->kernel->could_be_coarse = c->coarse.helps && !c->coarse.groups;
     c->kernel->seconds_passes = clock_seconds() - start;
     return true;
 }

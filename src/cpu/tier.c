@@ -268,10 +268,7 @@ void cpu_tiered_free(CpuTiered *k)
     let_go(t);
 }
 
-bool cpu_tiered_helps(const CpuKernel *code)
-{
-    return code->fast || code->could_be_coarse || is_open(code);
-}
+bool cpu_tiered_helps(const CpuKernel *code) { return code->fast || is_open(code); }
 
 const CpuKernel *cpu_tiered_code(const CpuTiered *k, const uint32_t local_size[3])
 {

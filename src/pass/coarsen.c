@@ -13,7 +13,7 @@
 #include "pass/edit.h"
 
 enum {
-    MOST_SIZE = 4096, /* instructions of the body */
+    MOST_SIZE = 2048, /* instructions of the body */
     MOST_BRANCHES = 4,
     MOST_EARLY = 64, /* instructions that a branch's condition is computed from */
     LEAST_SHARED = 4 /* one in so many of a loop's loads, at least */
@@ -608,8 +608,7 @@ bool pass_coarsen(PassContext *c)
     s.n_groups = coarse->most;
     s.u = uniformity_build_for(c->scratch, c->module, s.g, c->options->subgroup_size);
     find_own(&s);
-    coarse->helps = globals_allow(&s) && body_allows(&s) && decide(&s);
-    if (!coarse->helps || s.n_groups < 2)
+    if (!globals_allow(&s) || !body_allows(&s) || !decide(&s))
         return true;
     coarse->groups = s.n_groups;
     return add_version(&s);

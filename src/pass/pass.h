@@ -40,12 +40,11 @@ typedef struct PassOptions {
  * for Vulkan's rules) says how many there are to do, this one and those after it in x; the kernel
  * stores `groups` to the Output variable `done` when it does so many, and else does one. */
 typedef struct PassCoarse {
-    uint32_t most; /* in: how many it may be; 0: it is only asked whether that would help */
+    uint32_t most; /* in: how many it may be */
     /* in: that loops of a version may carry on of an invocation; more would not be in registers */
     uint32_t most_words;
     uint32_t groups;
     SpvId left, done;
-    bool helps;
 } PassCoarse;
 
 typedef struct PassContext {

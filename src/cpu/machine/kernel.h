@@ -151,7 +151,6 @@ typedef struct CpuKernel {
     bool puts_off;            /* code asks for CpuEnv.unwritten */
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     bool fast;                /* the first tier's: the same kernel could run faster */
-    bool could_be_coarse;     /* several workgroups a call would be faster */
     uint32_t groups_at_once;  /* that a call may do: CpuEnv.groups_left; 0: it does one */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
