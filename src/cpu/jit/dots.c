@@ -5,6 +5,9 @@
  * operand instead of to zero. What vpmaddubsw adds up to 16 bits, for vpmaddwd to add up to 32, is
  * added before the latter if no sum saturates: where the unsigned bytes are below 64, two sums of
  * two products are at most 4 * 63 * 128.
+ *
+ * The high bits of all bytes of words, to which shifts and masks of words take quantised blocks
+ * apart, are shifts of bytes: one instruction with GFNI and of AArch64, elsewhere two as before.
  */
 #include "cpu/jit/jit.h"
 #include "llvm/ir.h"
@@ -92,6 +95,42 @@ void cpu_join_dots(LLVMModuleRef module)
                 next = LLVMGetNextInstruction(i);
                 if (LLVMGetInstructionOpcode(i) == LLVMAdd && ir_is_vector(i))
                     join(b, i);
+            }
+    LLVMDisposeBuilder(b);
+}
+
+/* `high` = x >> n & a mask that leaves of each byte what shifting that byte would. */
+static void shift_bytes(LLVMBuilderRef b, Val high)
+{
+    Val shift = LLVMGetOperand(high, 0), mask = LLVMGetOperand(high, 1);
+    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMLShr)
+        return;
+    LLVMTypeRef type = LLVMTypeOf(high), byte = LLVMInt8TypeInContext(LLVMGetTypeContext(type));
+    LLVMTypeRef bytes = LLVMVectorType(byte, LLVMGetVectorSize(type) *
+                                                 LLVMGetIntTypeWidth(ir_element_of(high)) / 8);
+    for (unsigned n = 1; n < 8; n++) {
+        if (LLVMGetOperand(shift, 1) != ir_inum(high, n) ||
+            mask != ir_inum(high, 0x0101010101010101u * (0xffu >> n)))
+            continue;
+        LLVMPositionBuilderBefore(b, high);
+        Val x = LLVMBuildBitCast(b, LLVMGetOperand(shift, 0), bytes, "");
+        x = LLVMBuildLShr(b, x, ir_int(bytes, n), "");
+        LLVMReplaceAllUsesWith(high, LLVMBuildBitCast(b, x, type, ""));
+        LLVMInstructionEraseFromParent(high);
+        return;
+    }
+}
+
+void cpu_shift_bytes(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (Val f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef x = LLVMGetFirstBasicBlock(f); x; x = LLVMGetNextBasicBlock(x))
+            for (Val i = LLVMGetFirstInstruction(x), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (LLVMGetInstructionOpcode(i) == LLVMAnd && ir_is_vector(i) &&
+                    LLVMGetIntTypeWidth(ir_element_of(i)) % 16 == 0)
+                    shift_bytes(b, i);
             }
     LLVMDisposeBuilder(b);
 }

@@ -323,6 +323,8 @@ static bool optimise(Compile *c)
         cpu_access_in_order(c->module, layout, c->target->vector_bits);
     cpu_split_blocks(c->module, layout, c->target->vector_bits);
     LLVMDisposeTargetData(layout);
+    if (!c->fast)
+        cpu_shift_bytes(c->module);
     return true;
 }
 

@@ -56,6 +56,7 @@ bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 /* ---- dots.c: for jit.c, once the passes are through ------------------------------------------ */
 
 void cpu_join_dots(LLVMModuleRef module);
+void cpu_shift_bytes(LLVMModuleRef module); /* behind split.c and order.c, which know lanes */
 
 /* ---- seldom.c: for jit.c, once the passes are through ---------------------------------------- */
 

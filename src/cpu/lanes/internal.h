@@ -222,13 +222,6 @@ LV next_group_distance(Emit *e, SpvId pointer);
 /* repeated.c: where lanes repeat a few numbers, these converted; else NULL */
 LV repeated_widen(Emit *e, LV x, IrComp from, IrComp to);
 
-/* pair.c */
-bool pair_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
-/* The module's type of 32-bit integers, if it has one; of such words the k-th halves, as numbers of
- * type t. */
-const SpvType *pair_word_type(Emit *e);
-LV pair_half(Emit *e, const SpvType *t, LV word, uint32_t k);
-
 /* EmitTarget.load_together is both of these. lookup.c */
 bool lookup_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves);
 /* series.c */

@@ -41,8 +41,6 @@ typedef struct Lanes {
     struct LanesRows *rows;         /* rows.c's; NULL: nothing is counted by lines */
     uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
     struct LanesAhead *ahead;       /* ahead.c's; NULL: nothing is prefetched yet */
-    const SpvInst *pair_second;     /* pair.c's: a load of the current block; NULL: none */
-    LV pair_value;                  /* what it loads */
     struct LanesSeries *series;     /* series.c's; NULL: none yet */
     Map expected;                   /* affine.c's LanesExpected, by value */
     uint32_t version;               /* next_group.c's: 1 + where coarse.c's version begins */

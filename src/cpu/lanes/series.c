@@ -4,8 +4,10 @@
  * loop over a row of the lane's own makes when it is unrolled: one load of all of them, which
  * chunks.c transposes. Where lanes' addresses differ by constants, two words of a lane that lie
  * near each other are loaded together too, as table.c finds both in the same chunks. Where lanes
- * lie in a row, all that is between two of them is: numbers or vectors. In: the first of the
- * instructions. Out: its scalars; the others' are kept until their instructions come.
+ * lie in a row, all that is between two of them is: numbers or vectors. Two numbers of 16 bits are
+ * a word: kernels for packed weights load words so, whose blocks are not aligned to words, and put
+ * them together again, which LLVM then leaves out. In: the first of the instructions. Out: its
+ * scalars; the others' are kept until their instructions come.
  *
  * Else only for lanes that lie apart, which would take a gather for each element, and without
  * robust access. Nothing between the instructions changes memory, and all of them run with the same
@@ -19,7 +21,6 @@ enum {
     MOST = 32,       /* elements that are loaded together */
     BYTES = 32,      /* of them; more would take too many registers */
     SPLIT_BYTES = 8, /* of those that table.c loads as one number */
-    PAIR = 2,        /* so many, of 16 bits, are pair.c's */
     NEAR = 32,       /* bytes within which two words are likely to be in the same chunks */
 };
 
@@ -147,6 +148,24 @@ static LanesPart *parts_of(Emit *e, const EmitPointer *p, const Row *row, LanesP
     return part;
 }
 
+static const SpvType *word_type(Emit *e)
+{
+    for (SpvId id = 1; id < e->module->bound; id++) {
+        const SpvInst *i = spv_def(e->module, id);
+        if (i && i->op == SpvOpTypeInt && spv_operand(i, 0) == 32)
+            return spv_type(e->module, id);
+    }
+    return NULL;
+}
+
+static LV half_of(Emit *e, const SpvType *t, LV word, uint32_t k)
+{
+    LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, 16));
+    LV x = k ? LLVMBuildLShr(e->b, word, ir_int(LLVMTypeOf(word), 16), "") : word;
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, x, bits, ""),
+                            emit_lanes_type(e, emit_scalar_type(e, t)), "");
+}
+
 /* Halves as words, which LLVM does not take apart where the kernel makes words of them again. */
 static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const LanesPart *part,
                        uint32_t n, LV *leaves)
@@ -160,16 +179,18 @@ static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const
         words[k] = (LanesPart){ part[2 * k].byte, word };
     access_load_parts(e, &whole, words, n / 2, v);
     for (uint32_t k = 0; k < n; k++)
-        leaves[k] = pair_half(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
+        leaves[k] = half_of(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
 }
 
 static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *row)
 {
     LanesPart part[MOST];
-    uint32_t each = n_scalars(p->at.type), n = row->n * each;
+    const SpvType *t = p->at.type;
+    uint32_t each = n_scalars(t), n = row->n * each;
     LV *leaves = NEW_ARRAY(e->arena, LV, n);
-    bool halves = p->at.type->kind == SPV_INT && p->at.type->bits == 16 && row->n % 2 == 0;
-    const SpvType *word = halves ? pair_word_type(e) : NULL;
+    bool halves =
+        t == scalar_of(t) && t->bits == 16 && (t->kind == SPV_INT ? row->n % 2 == 0 : row->n == 2);
+    const SpvType *word = halves ? word_type(e) : NULL;
     parts_of(e, p, row, part);
     if (word)
         load_words(e, p, word, part, n, leaves);
@@ -241,7 +262,9 @@ static Row find_row(Emit *e, const SpvInst *i, const EmitPointer *p, Around *r)
     if (!stride && !far && (t != scalar || !access_is_apart(e, p)))
         return (Row){ .n = 0 };
     look_around(e, i, r);
-    return stride ? in_rows(r, stride) : plan(e, p, r, far);
+    Row row = stride ? in_rows(r, stride) : plan(e, p, r, far);
+    bool pair = row.n <= 2 && r->at[MOST + 1] && t == scalar && t->bits == 16;
+    return pair && access_is_apart(e, p) ? (Row){ .at = { MOST, MOST + 1 }, .n = 2 } : row;
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
@@ -255,8 +278,6 @@ bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
         return true;
     if (is_number(scalar_of(p->at.type)))
         row = find_row(e, i, p, &r);
-    if (row.n <= PAIR && pair_load(e, i, p, leaves))
-        return true;
     if (!row.n)
         return false;
     load_row(e, p, &r, &row);
