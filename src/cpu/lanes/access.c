@@ -471,13 +471,9 @@ static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
                        mask ? mask : lanes_mask(e));
 }
 
-/* A vector has two lanes' numbers at most then, so that it takes fewer permutations to transpose
+/* A vector has four lanes' numbers at most then, so that it takes fewer permutations to transpose
  * what each lane loads, if that are neighbours. */
-static bool is_far(const EmitPointer *p)
-{
-    enum { FAR = 32 };
-    return address_lane_stride(p) >= FAR;
-}
+static bool is_far(const EmitPointer *p) { return address_lane_stride(p) >= CHUNKS_BLOCK; }
 
 /* Where each scalar would take a gather. The number of scalars, 0: none. */
 static uint32_t load_chunk(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
