@@ -7,6 +7,8 @@
  */
 #include "pass/edit.h"
 
+#include <stdlib.h>
+
 #define NONE UINT32_MAX
 
 SpvId loop_incoming(const SpvInst *phi, SpvId pred)
@@ -15,6 +17,20 @@ SpvId loop_incoming(const SpvInst *phi, SpvId pred)
         if (phi->words[k + 1] == pred)
             return phi->words[k];
     return 0;
+}
+
+uint32_t loop_named_control(const SpvModule *m, const SpvBlock *header, uint32_t *count)
+{
+    static const char prefix[] = "unroll.", all[] = "all.";
+    const char *name = spv_name(m, header->id);
+    if (!name || strncmp(name, prefix, sizeof prefix - 1))
+        return 0;
+    name += sizeof prefix - 1;
+    *count = (uint32_t)strtoul(name, NULL, 10);
+    return !strncmp(name, all, sizeof all - 1) ? SpvLoopControlUnrollMask
+           : *count == 1                       ? SpvLoopControlDontUnrollMask
+           : *count                            ? SpvLoopControlPartialCountMask
+                                               : 0;
 }
 
 bool loop_holds(const PassLoopCopy *l, const SpvBlock *b)

@@ -146,6 +146,9 @@ void loop_decide_exit(SpvModule *m, SpvBlock *b, bool exit_when, bool leave);
 void loop_redirect_entries(PassLoopCopy *l, const SpvBlock *to);
 /* Operand of a header phi for the edge from `pred`. */
 SpvId loop_incoming(const SpvInst *phi, SpvId pred);
+/* The loop control that the name of a loop's first block stands for (front/opencl/loops.c), and its
+ * number; 0: none. */
+uint32_t loop_named_control(const SpvModule *m, const SpvBlock *header, uint32_t *count);
 
 /* A detour that the branch of block p (a position) may make in a loop: `n` blocks from `first` on,
  * one after the other, to where p else leads to, which is returned; UINT32_MAX: it is none. */

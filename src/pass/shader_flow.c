@@ -7,8 +7,6 @@
  */
 #include "pass/shader.h"
 
-#include <stdlib.h>
-
 #define NONE UINT32_MAX
 
 typedef struct ShaderFlow {
@@ -88,21 +86,6 @@ static SpvBlock *loop_exit(ShaderFlow *w, const CfgLoop *l)
     return never;
 }
 
-/* How the loop is to be unrolled is in its first block's name (front/opencl/loops.c). */
-static uint32_t loop_control(const SpvModule *m, const SpvBlock *header, uint32_t *count)
-{
-    static const char prefix[] = "unroll.", all[] = "all.";
-    const char *name = spv_name(m, header->id);
-    if (!name || strncmp(name, prefix, sizeof prefix - 1))
-        return 0;
-    name += sizeof prefix - 1;
-    *count = (uint32_t)strtoul(name, NULL, 10);
-    return !strncmp(name, all, sizeof all - 1) ? SpvLoopControlUnrollMask
-           : *count == 1                       ? SpvLoopControlDontUnrollMask
-           : *count                            ? SpvLoopControlPartialCountMask
-                                               : 0;
-}
-
 static bool structure_loop(ShaderFlow *w, const CfgLoop *l)
 {
     SpvBlock *header = block_at(w, l->header);
@@ -115,7 +98,7 @@ static bool structure_loop(ShaderFlow *w, const CfgLoop *l)
     SpvInst *body = edit_after_phis(header);
     SpvBlock *rest = edit_split(w->m, body);
     uint32_t operands[] = { exit->id, next->id, 0, 0 };
-    operands[2] = loop_control(w->m, header, &operands[3]);
+    operands[2] = loop_named_control(w->m, header, &operands[3]);
     edit_append(w->m, header, SpvOpLoopMerge, operands,
                 operands[2] == SpvLoopControlPartialCountMask ? 4 : 3);
     edit_append(w->m, header, SpvOpBranch, &rest->id, 1);

@@ -203,7 +203,8 @@ static void judge_chain(Unroller *u, const SpvInst *i, Traits *t)
 static Traits judge(Unroller *u, const PassLoopCopy *l)
 {
     Traits t = { 0 };
-    uint32_t control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2) : 0;
+    uint32_t count, control = l->loop->merge_inst ? spv_operand(l->loop->merge_inst, 2)
+                                                  : loop_named_control(u->m, l->header, &count);
     t.asks = control & SpvLoopControlUnrollMask;
     t.refuses = control & SpvLoopControlDontUnrollMask ||
                 (u->c->options->ahead && wait_queues_hint(l->loop));

@@ -13,10 +13,13 @@
 // RUN:   --compare 0=%t.npy --tolerance 0 || exit 1; done
 // RUN: not %heddle compile %s -DWRONG --emit ast 2>&1 | %filecheck --check-prefix=WRONG %s
 
-// A hundred multiplications, then one of a loop that is not unrolled.
+// A hundred multiplications, then one of a loop that is not unrolled, and a subtraction of one that
+// tests whether to do it: not LLVM unrolls that, but passes that know lanes may.
 // KERNEL-COUNT-100: OpFMul
 // KERNEL: OpFMul
 // KERNEL-NOT: OpFMul
+// KERNEL: OpFSub
+// KERNEL-NOT: OpFSub
 
 // SHADER: OpLoopMerge %{{.*}} DontUnroll
 // SHADER: OpLoopMerge %{{.*}} Unroll
@@ -25,6 +28,8 @@
 // SHADER: OpLoopMerge %{{.*}} DontUnroll
 // SHADER: OpLoopMerge %{{.*}} Unroll
 // SHADER: OpLoopMerge %{{.*}} None
+// SHADER: OpLoopMerge %{{.*}} Unroll
+// SHADER-NOT: OpLoopMerge
 
 #define FOUR 4
 
@@ -66,5 +71,9 @@ kernel void hints(global float *o, int n)
         s += o[i + 2];
     for (int i = 0; i < n; i++)
         s += o[i + 3];
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        if (i < n)
+            s -= o[i + 4];
     o[0] = s;
 }

@@ -24,6 +24,7 @@ typedef struct OclEmit {
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
     bool has_matrix_arrays; /* in this function, so far */
+    bool tests;             /* in the innermost loop, so far, that are no constants */
     /* places.c's; NULL: positions are of no interest */
     LLVMDIBuilderRef places;
     LLVMMetadataRef scope; /* the function */

@@ -30,7 +30,9 @@ static void if_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef then = ocl_block(e, "if.then"), end = ocl_block(e, "if.end");
     LLVMBasicBlockRef otherwise = n->c ? ocl_block(e, "if.else") : end;
-    branch(e, n->a, then, otherwise);
+    LLVMValueRef condition = ocl_emit_condition(e, n->a);
+    e->tests |= !LLVMIsConstant(condition);
+    LLVMBuildCondBr(e->builder, condition, then, otherwise);
     ocl_start(e, then);
     ocl_emit_statement(e, n->b);
     ocl_go(e, end);
@@ -42,45 +44,57 @@ static void if_statement(OclEmit *e, OclNode *n)
     ocl_start(e, end);
 }
 
-/* The body of a loop, or of a switch, which has no continue of its own. */
-static void emit_loop_body(OclEmit *e, OclNode *n, LLVMBasicBlockRef break_to,
+/* The body of a loop, or of a switch, which has no continue of its own. Whether there are tests in
+ * it, but for those of loops in it. */
+static bool emit_loop_body(OclEmit *e, OclNode *n, LLVMBasicBlockRef break_to,
                            LLVMBasicBlockRef continue_to)
 {
     LLVMBasicBlockRef outer_break = e->break_to, outer_continue = e->continue_to;
+    bool outer_tests = e->tests, tests;
+    e->tests = false;
     e->break_to = break_to;
     if (continue_to)
         e->continue_to = continue_to;
     ocl_emit_statement(e, n);
     e->break_to = outer_break;
     e->continue_to = outer_continue;
+    tests = e->tests;
+    e->tests = outer_tests;
+    return tests;
 }
 
-/* What LLVM calls it, with a count where one is given. */
-static void unroll(OclEmit *e, LLVMValueRef back_edge, const char *how, uint64_t count)
+/* What LLVM calls it, with a count where one is given. later: not by LLVM. */
+static void unroll(OclEmit *e, LLVMValueRef back_edge, const char *how, uint64_t count, bool later)
 {
+    static const char not[] = "llvm.loop.unroll.disable";
     LLVMContextRef c = e->context;
     LLVMMetadataRef text[] = { LLVMMDStringInContext2(c, how, strlen(how)),
                                LLVMValueAsMetadata(LLVMConstInt(e->i32, count, false)) };
+    LLVMMetadataRef never = LLVMMDStringInContext2(c, not, strlen(not));
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    LLVMMetadataRef list[] = { self, LLVMMDNodeInContext2(c, text, count ? 2 : 1) };
-    LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, 2);
+    LLVMMetadataRef list[] = { self, LLVMMDNodeInContext2(c, text, count ? 2 : 1),
+                               LLVMMDNodeInContext2(c, &never, 1) };
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, list, later ? 3 : 2);
     LLVMMetadataReplaceAllUsesWith(self, node);
     LLVMSetMetadata(back_edge, LLVMGetMDKindIDInContext(c, "llvm.loop", 9),
                     LLVMMetadataAsValue(c, node));
 }
 
-/* The way back of loop n: unless the body never gets to its end. */
-static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to)
+/* The way back of loop n: unless the body never gets to its end. Where all of it is to be unrolled,
+ * and it tests something, passes that know what lanes are decide later (pass/unroll.c,
+ * strip_mine.c): they make several iterations' tests at once, which they would not find in LLVM's
+ * copies. */
+static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to, bool tests)
 {
     LLVMValueRef back = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder));
     if (!n->u || !LLVMGetNumSuccessors(back) || LLVMGetSuccessor(back, 0) != to)
         return;
     if (n->u == UNROLL_NOT)
-        unroll(e, back, "llvm.loop.unroll.disable", 0);
+        unroll(e, back, "llvm.loop.unroll.disable", 0, false);
     else if (n->u == UNROLL_ALL)
-        unroll(e, back, "llvm.loop.unroll.enable", 0);
+        unroll(e, back, "llvm.loop.unroll.enable", 0, tests);
     else
-        unroll(e, back, "llvm.loop.unroll.count", n->u);
+        unroll(e, back, "llvm.loop.unroll.count", n->u, false);
 }
 
 /* Arrays of matrices must be split, because matrices have no memory that could be indexed.
@@ -100,9 +114,9 @@ static void while_statement(OclEmit *e, OclNode *n)
     ocl_start(e, test);
     branch(e, n->a, loop, end);
     ocl_start(e, loop);
-    emit_loop_body(e, n->b, end, test);
+    bool tests = emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
-    back_edge(e, n, test);
+    back_edge(e, n, test, tests);
     ocl_start(e, end);
 }
 
@@ -112,11 +126,11 @@ static void do_statement(OclEmit *e, OclNode *n)
     LLVMBasicBlockRef end = ocl_block(e, "do.end");
     ocl_go(e, loop);
     ocl_start(e, loop);
-    emit_loop_body(e, n->b, end, test);
+    bool tests = emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
     ocl_start(e, test);
     branch(e, n->a, loop, end);
-    back_edge(e, n, loop);
+    back_edge(e, n, loop, tests);
     ocl_start(e, end);
 }
 
@@ -135,16 +149,16 @@ static void for_statement(OclEmit *e, OclNode *n)
     else
         LLVMBuildBr(e->builder, loop);
     ocl_start(e, loop);
-    emit_loop_body(e, n->b, end, next);
+    bool tests = emit_loop_body(e, n->b, end, next);
     ocl_go(e, next);
     ocl_start(e, next);
     if (n->d)
         ocl_emit_value(e, n->d);
     LLVMValueRef back = LLVMBuildBr(e->builder, test);
     if (must_unroll(e, n->c))
-        unroll(e, back, "llvm.loop.unroll.full", 0);
+        unroll(e, back, "llvm.loop.unroll.full", 0, false);
     else
-        back_edge(e, n, test);
+        back_edge(e, n, test, tests);
     ocl_start(e, end);
 }
 
@@ -185,6 +199,7 @@ static void switch_statement(OclEmit *e, OclNode *n)
             LLVMAddCase(s, LLVMConstInt(t, c->u, false), c->llvm);
     }
     ocl_start(e, ocl_block(e, "switch.body"));
+    e->tests = true;
     emit_loop_body(e, n->b, end, NULL);
     ocl_go(e, end);
     ocl_start(e, end);

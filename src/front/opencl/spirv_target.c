@@ -182,10 +182,9 @@ static void tidy(Emission *e, LLVMTargetMachineRef machine)
     } else {
         LLVMDisposeModule(copy);
     }
-    if (e->form == OCL_SPIRV_STRUCTURED) {
-        ocl_name_loops(e->module);
+    ocl_name_loops(e->module);
+    if (e->form == OCL_SPIRV_STRUCTURED)
         run_passes(e, STRUCTURE, machine);
-    }
     ocl_lower_pointers(e->module);
     ocl_name_places(e->module);
 }
