@@ -150,10 +150,14 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest)
             uint32_t size = spv_type(l->c->module, i->type)->bits / 8;
             least = least ? MIN(least, size) : size;
         }
-    if (!least || (rest && CHUNK / least > FEW))
+    if (!least)
         return 1;
-    uint32_t steps = rest ? FEW : MAX(CHUNK / least, (uint32_t)MANY);
-    return steps * l->size <= MAX_SIZE ? steps : 1;
+    uint32_t chunk = CHUNK / least, many = MAX(chunk, (uint32_t)MANY),
+             few = MAX(chunk, (uint32_t)FEW);
+    bool fits = many * l->size <= MAX_SIZE;
+    if (rest ? !fits || few == many : !fits && few * l->size > MAX_SIZE)
+        return 1;
+    return rest || !fits ? few : many;
 }
 
 /* ---- unrotate -------------------------------------------------------------------------------- */
