@@ -61,9 +61,11 @@ static bool is_alike(const SpvInst *a, const SpvInst *b)
     return spv_n_operands(a) < 2 || !(spv_operand(a, 1) & ~(uint32_t)SpvMemoryAccessAlignedMask);
 }
 
-static bool is_array(const SpvType *t, uint32_t stride)
+/* An array of elements that lie `size` bytes apart, as they do without a stride. */
+static bool is_array(const SpvType *t, uint32_t size)
 {
-    return t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) && t->array_stride == stride;
+    return t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) &&
+           (!t->array_stride || t->array_stride == size);
 }
 
 /* Whether what the last index of a chain counts lies `size` bytes apart. */
@@ -229,7 +231,8 @@ static Row plan(Emit *e, const EmitPointer *p, const Around *r, bool far)
     LanesTable *t = NEW(e->arena, LanesTable);
     uint32_t size = emit_scalar_bytes(e, p->at.type);
     Row none = { .n = 0 }, row = choose(r, BYTES / size);
-    if (far && row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n))
+    bool known = !e->mask && p->affine.group > 1; /* where the chunks lie */
+    if ((far || known) && row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n))
         return row;
     if (table_open(e, p, t) && table_suits(e, t, &(LanesPart){ 0, p->at.type }, 1)) {
         row = choose(r, SPLIT_BYTES / size);
