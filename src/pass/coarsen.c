@@ -13,7 +13,7 @@
 #include "pass/edit.h"
 
 enum {
-    MOST_SIZE = 2048, /* instructions of the body */
+    MOST_SIZE = 2048, /* instructions of the body: twice as many take twice as long to compile */
     MOST_BRANCHES = 4,
     MOST_EARLY = 64, /* instructions that a branch's condition is computed from */
     LEAST_SHARED = 4 /* one in so many of a loop's loads, at least */

@@ -239,6 +239,12 @@ static bool is_open(Unroller *u, const PassLoopCopy *l, SpvId id, uint32_t depth
     return false;
 }
 
+/* Whether strip_mine leaves a loop with such an instruction alone. */
+static bool changes_memory(const SpvInst *i)
+{
+    return i->op == SpvOpStore || spv_op_info(i->op)->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER);
+}
+
 /* A loop along a row that leaves elements out on a test: copies would load in blocks of their own,
  * each element by a gather, while strip_mine makes several tests at once. */
 static bool walks_with_tests(Unroller *u, const PassLoopCopy *l)
@@ -248,6 +254,9 @@ static bool walks_with_tests(Unroller *u, const PassLoopCopy *l)
     bool tests = false;
     for (uint32_t k = 0; k < l->blocks.len; k++) {
         uint32_t p = u->g->position[l->blocks.data[k]->index];
+        for (const SpvInst *i = l->blocks.data[k]->insts.first; i; i = i->next)
+            if (changes_memory(i))
+                return false;
         if (p != NONE && loop_detour(l, p, &d) != NONE)
             tests |= is_open(u, l, spv_operand(u->g->blocks[p].block->insts.last, 0), DEPTH);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Hints how to unroll loops: LLVM heeds them where it knows how often a loop runs, shaders carry
-// them as loop controls.
+// them as loop controls, and kernels in the names of loops' first blocks, for heddle's own passes.
 //
 // RUN: %heddle compile %s --emit asm | %filecheck --check-prefix=KERNEL %s
+// RUN: %heddle compile %s --emit passes | %filecheck --check-prefix=PASSES %s
 // RUN: %heddle compile %s --target vulkan --emit asm | %filecheck --check-prefix=SHADER %s
 // RUN: %heddle compile %s --target vulkan --emit spirv -o %t.spv
 // RUN: %spirv-val --target-env vulkan1.3 %t.spv
@@ -20,6 +21,12 @@
 // KERNEL-NOT: OpFMul
 // KERNEL: OpFSub
 // KERNEL-NOT: OpFSub
+
+// PASSES-COUNT-100: OpFMul
+// PASSES: OpFMul
+// PASSES-NOT: OpFMul
+// PASSES-COUNT-8: OpFSub
+// PASSES-NOT: OpFSub
 
 // SHADER: OpLoopMerge %{{.*}} DontUnroll
 // SHADER: OpLoopMerge %{{.*}} Unroll

@@ -103,7 +103,8 @@ void cpu_join_dots(LLVMModuleRef module)
 static void shift_bytes(LLVMBuilderRef b, Val high)
 {
     Val shift = LLVMGetOperand(high, 0), mask = LLVMGetOperand(high, 1);
-    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMLShr)
+    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMLShr ||
+        LLVMGetNextUse(LLVMGetFirstUse(shift)))
         return;
     LLVMTypeRef type = LLVMTypeOf(high), byte = LLVMInt8TypeInContext(LLVMGetTypeContext(type));
     LLVMTypeRef bytes = LLVMVectorType(byte, LLVMGetVectorSize(type) *

@@ -33,6 +33,7 @@ typedef struct Loaded {
 /* What loads of the current block will load that are still to come. */
 struct LanesSeries {
     VEC(Loaded) loaded;
+    const SpvType *word; /* the module's integers of 32 bits; NULL: not looked for, or none */
 };
 
 /* Loads around one of them, by their distance from it. */
@@ -61,11 +62,11 @@ static bool is_alike(const SpvInst *a, const SpvInst *b)
     return spv_n_operands(a) < 2 || !(spv_operand(a, 1) & ~(uint32_t)SpvMemoryAccessAlignedMask);
 }
 
-/* An array of elements that lie `size` bytes apart, as they do without a stride. */
+/* An array of elements that lie `size` bytes apart, as numbers do without a stride. */
 static bool is_array(const SpvType *t, uint32_t size)
 {
     return t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY) &&
-           (!t->array_stride || t->array_stride == size);
+           (t->array_stride ? t->array_stride == size : t->element->kind != SPV_VECTOR);
 }
 
 /* Whether what the last index of a chain counts lies `size` bytes apart. */
@@ -89,6 +90,14 @@ static bool is_dense(SpvModule *m, const SpvInst *chain, uint32_t size)
     return is_array(t, size);
 }
 
+static bool is_pending(const struct LanesSeries *s, const SpvInst *load)
+{
+    for (uint32_t k = 0; k < s->loaded.len; k++)
+        if (s->loaded.data[k].load == load)
+            return true;
+    return false;
+}
+
 static void look_around(Emit *e, const SpvInst *load, Around *r)
 {
     bool kernel = e->entry->model == SpvExecutionModelKernel;
@@ -98,7 +107,8 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
         int64_t apart;
         if (is_alike(load, i) &&
             pointers_apart(e->module, spv_operand(load, 0), spv_operand(i, 0), kernel, &apart) &&
-            apart >= -MOST && apart <= MOST && !r->at[MOST + apart])
+            apart >= -MOST && apart <= MOST && !r->at[MOST + apart] &&
+            !is_pending(lanes_of(e)->series, i))
             r->at[MOST + apart] = i;
     }
 }
@@ -152,12 +162,13 @@ static LanesPart *parts_of(Emit *e, const EmitPointer *p, const Row *row, LanesP
 
 static const SpvType *word_type(Emit *e)
 {
-    for (SpvId id = 1; id < e->module->bound; id++) {
+    struct LanesSeries *s = lanes_of(e)->series;
+    for (SpvId id = 1; id < e->module->bound && !s->word; id++) {
         const SpvInst *i = spv_def(e->module, id);
         if (i && i->op == SpvOpTypeInt && spv_operand(i, 0) == 32)
-            return spv_type(e->module, id);
+            s->word = spv_type(e->module, id);
     }
-    return NULL;
+    return s->word;
 }
 
 static LV half_of(Emit *e, const SpvType *t, LV word, uint32_t k)
@@ -231,7 +242,8 @@ static Row plan(Emit *e, const EmitPointer *p, const Around *r, bool far)
     LanesTable *t = NEW(e->arena, LanesTable);
     uint32_t size = emit_scalar_bytes(e, p->at.type);
     Row none = { .n = 0 }, row = choose(r, BYTES / size);
-    bool known = !e->mask && p->affine.group > 1; /* where the chunks lie */
+    /* where the chunks lie */
+    bool known = !e->mask && p->affine.group > 1 && !emit_is_lanes(p->base);
     if ((far || known) && row.n > 1 && chunks_suit(e, p, parts_of(e, p, &row, part), row.n))
         return row;
     if (table_open(e, p, t) && table_suits(e, t, &(LanesPart){ 0, p->at.type }, 1)) {

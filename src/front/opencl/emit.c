@@ -179,7 +179,7 @@ static void emit_body(OclEmit *e, OclSymbol *s, LLVMValueRef f)
     e->function = f;
     e->result = at ? LLVMGetParam(f, 0) : NULL;
     e->break_to = e->continue_to = NULL;
-    e->has_matrix_arrays = false;
+    e->has_arrays = e->has_matrix_arrays = e->tests = false;
     LLVMPositionBuilderAtEnd(e->entry, entry);
     LLVMPositionBuilderAtEnd(e->builder, start);
     ocl_places_function(e, f, s->ident->name, s->loc);

@@ -23,8 +23,8 @@ typedef struct OclEmit {
     LLVMValueRef function, result; /* result: where a structure goes */
     LLVMBasicBlockRef break_to, continue_to;
     uint32_t strings;
-    bool has_matrix_arrays; /* in this function, so far */
-    bool tests;             /* in the innermost loop, so far, that are no constants */
+    bool has_arrays, has_matrix_arrays; /* in this function, so far */
+    bool tests;                         /* of what is no constant, in the innermost loop, so far */
     /* places.c's; NULL: positions are of no interest */
     LLVMDIBuilderRef places;
     LLVMMetadataRef scope; /* the function */

@@ -16,6 +16,7 @@ static void declaration(OclEmit *e, OclNode *n)
     OclSymbol *s = n->symbol;
     if (s->global)
         return;
+    e->has_arrays |= is_aggregate(s->type);
     e->has_matrix_arrays |= is_aggregate(s->type) && ocl_has_matrix(s->type);
     if (!s->llvm) {
         s->llvm = ocl_variable(e, s->type, s->ident->name);
@@ -44,8 +45,8 @@ static void if_statement(OclEmit *e, OclNode *n)
     ocl_start(e, end);
 }
 
-/* The body of a loop, or of a switch, which has no continue of its own. Whether there are tests in
- * it, but for those of loops in it. */
+/* The body of a loop, or of a switch, which has no continue of its own. Whether there is an if or a
+ * switch in it, but for loops in it. */
 static bool emit_loop_body(OclEmit *e, OclNode *n, LLVMBasicBlockRef break_to,
                            LLVMBasicBlockRef continue_to)
 {
@@ -80,11 +81,8 @@ static void unroll(OclEmit *e, LLVMValueRef back_edge, const char *how, uint64_t
                     LLVMMetadataAsValue(c, node));
 }
 
-/* The way back of loop n: unless the body never gets to its end. Where all of it is to be unrolled,
- * and it tests something, passes that know what lanes are decide later (pass/unroll.c,
- * strip_mine.c): they make several iterations' tests at once, which they would not find in LLVM's
- * copies. */
-static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to, bool tests)
+/* The way back of loop n: unless the body never gets to its end. */
+static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to, bool later)
 {
     LLVMValueRef back = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(e->builder));
     if (!n->u || !LLVMGetNumSuccessors(back) || LLVMGetSuccessor(back, 0) != to)
@@ -92,9 +90,22 @@ static void back_edge(OclEmit *e, const OclNode *n, LLVMBasicBlockRef to, bool t
     if (n->u == UNROLL_NOT)
         unroll(e, back, "llvm.loop.unroll.disable", 0, false);
     else if (n->u == UNROLL_ALL)
-        unroll(e, back, "llvm.loop.unroll.enable", 0, tests);
+        unroll(e, back, "llvm.loop.unroll.enable", 0, later);
     else
         unroll(e, back, "llvm.loop.unroll.count", n->u, false);
+}
+
+/* Whether what a for statement begins with gives its counter a constant. */
+static bool begins_at_constant(OclEmit *e, const OclNode *first)
+{
+    OclValue v;
+    if (first && first->kind == N_BLOCK)
+        first = first->n == 1 ? first->list[0] : NULL;
+    const OclNode *start = !first                         ? NULL
+                           : first->kind == N_DECLARATION ? first->a
+                           : first->kind == N_ASSIGN      ? first->b
+                                                          : NULL;
+    return start && ocl_fold(e->o, start, &v);
 }
 
 /* Arrays of matrices must be split, because matrices have no memory that could be indexed.
@@ -114,9 +125,9 @@ static void while_statement(OclEmit *e, OclNode *n)
     ocl_start(e, test);
     branch(e, n->a, loop, end);
     ocl_start(e, loop);
-    bool tests = emit_loop_body(e, n->b, end, test);
+    emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
-    back_edge(e, n, test, tests);
+    back_edge(e, n, test, false);
     ocl_start(e, end);
 }
 
@@ -126,14 +137,17 @@ static void do_statement(OclEmit *e, OclNode *n)
     LLVMBasicBlockRef end = ocl_block(e, "do.end");
     ocl_go(e, loop);
     ocl_start(e, loop);
-    bool tests = emit_loop_body(e, n->b, end, test);
+    emit_loop_body(e, n->b, end, test);
     ocl_go(e, test);
     ocl_start(e, test);
     branch(e, n->a, loop, end);
-    back_edge(e, n, loop, tests);
+    back_edge(e, n, loop, false);
     ocl_start(e, end);
 }
 
+/* A loop that is to be unrolled, and that tests something, is left to passes that know what lanes
+ * are (pass/unroll.c, strip_mine.c): they make several iterations' tests at once, which they would
+ * not find in LLVM's copies. But LLVM knows more of counters, and takes more arrays apart. */
 static void for_statement(OclEmit *e, OclNode *n)
 {
     LLVMBasicBlockRef test = ocl_block(e, "for.cond"), loop = ocl_block(e, "for.body");
@@ -158,7 +172,7 @@ static void for_statement(OclEmit *e, OclNode *n)
     if (must_unroll(e, n->c))
         unroll(e, back, "llvm.loop.unroll.full", 0, false);
     else
-        back_edge(e, n, test, tests);
+        back_edge(e, n, test, tests && !e->has_arrays && begins_at_constant(e, n->a));
     ocl_start(e, end);
 }
 
