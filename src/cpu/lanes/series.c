@@ -90,14 +90,6 @@ static bool is_dense(SpvModule *m, const SpvInst *chain, uint32_t size)
     return is_array(t, size);
 }
 
-static bool is_pending(const struct LanesSeries *s, const SpvInst *load)
-{
-    for (uint32_t k = 0; k < s->loaded.len; k++)
-        if (s->loaded.data[k].load == load)
-            return true;
-    return false;
-}
-
 static void look_around(Emit *e, const SpvInst *load, Around *r)
 {
     bool kernel = e->entry->model == SpvExecutionModelKernel;
@@ -107,8 +99,7 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
         int64_t apart;
         if (is_alike(load, i) &&
             pointers_apart(e->module, spv_operand(load, 0), spv_operand(i, 0), kernel, &apart) &&
-            apart >= -MOST && apart <= MOST && !r->at[MOST + apart] &&
-            !is_pending(lanes_of(e)->series, i))
+            apart >= -MOST && apart <= MOST && !r->at[MOST + apart])
             r->at[MOST + apart] = i;
     }
 }
@@ -195,6 +186,14 @@ static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const
         leaves[k] = half_of(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
 }
 
+static bool is_pending(const struct LanesSeries *s, const SpvInst *load)
+{
+    for (uint32_t k = 0; k < s->loaded.len; k++)
+        if (s->loaded.data[k].load == load)
+            return true;
+    return false;
+}
+
 static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *row)
 {
     LanesPart part[MOST];
@@ -209,9 +208,10 @@ static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *
         load_words(e, p, word, part, n, leaves);
     else
         access_load_parts(e, p, part, n, leaves);
+    struct LanesSeries *s = lanes_of(e)->series;
     for (uint32_t k = 0; k < row->n; k++)
-        vec_push(e->arena, &lanes_of(e)->series->loaded,
-                 (Loaded){ r->at[row->at[k]], leaves + k * each, each });
+        if (!is_pending(s, r->at[row->at[k]]))
+            vec_push(e->arena, &s->loaded, (Loaded){ r->at[row->at[k]], leaves + k * each, each });
 }
 
 static bool take(struct LanesSeries *s, const SpvInst *i, LV *leaves)
