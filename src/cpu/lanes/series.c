@@ -107,6 +107,7 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
 /* The elements that are loaded together, ascending: numbers of Around. */
 typedef struct Row {
     uint32_t at[MOST], n;
+    bool is_word; /* two of 16 bits, of lanes that lie apart */
 } Row;
 
 /* Elements that follow one another, the load's own among them. */
@@ -200,8 +201,7 @@ static void load_row(Emit *e, const EmitPointer *p, const Around *r, const Row *
     const SpvType *t = p->at.type;
     uint32_t each = n_scalars(t), n = row->n * each;
     LV *leaves = NEW_ARRAY(e->arena, LV, n);
-    bool halves =
-        t == scalar_of(t) && t->bits == 16 && (t->kind == SPV_INT ? row->n % 2 == 0 : row->n == 2);
+    bool halves = row->is_word || (t->kind == SPV_INT && t->bits == 16 && row->n % 2 == 0);
     const SpvType *word = halves ? word_type(e) : NULL;
     parts_of(e, p, row, part);
     if (word)
@@ -279,7 +279,7 @@ static Row find_row(Emit *e, const SpvInst *i, const EmitPointer *p, Around *r)
     look_around(e, i, r);
     Row row = stride ? in_rows(r, stride) : plan(e, p, r, far);
     bool pair = row.n <= 2 && r->at[MOST + 1] && t == scalar && t->bits == 16;
-    return pair && access_is_apart(e, p) ? (Row){ .at = { MOST, MOST + 1 }, .n = 2 } : row;
+    return pair && access_is_apart(e, p) ? (Row){ { MOST, MOST + 1 }, 2, true } : row;
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
