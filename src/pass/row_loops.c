@@ -155,9 +155,9 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest)
     uint32_t chunk = CHUNK / least, many = MAX(chunk, (uint32_t)MANY),
              few = MAX(chunk, (uint32_t)FEW);
     bool fits = many * l->size <= MAX_SIZE;
-    if (rest ? !fits || few == many : !fits && few * l->size > MAX_SIZE)
-        return 1;
-    return rest || !fits ? few : many;
+    if (rest)
+        return fits && few < many ? few : 1;
+    return fits ? many : few * l->size <= MAX_SIZE ? few : 1;
 }
 
 /* ---- unrotate -------------------------------------------------------------------------------- */

@@ -242,7 +242,8 @@ static bool is_open(Unroller *u, const PassLoopCopy *l, SpvId id, uint32_t depth
 /* Whether strip_mine leaves a loop with such an instruction alone. */
 static bool changes_memory(const SpvInst *i)
 {
-    return i->op == SpvOpStore || spv_op_info(i->op)->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER);
+    const SpvOpInfo *info = spv_op_info(i->op);
+    return !info || i->op == SpvOpStore || info->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER);
 }
 
 /* A loop along a row that leaves elements out on a test: copies would load in blocks of their own,

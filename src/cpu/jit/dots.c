@@ -86,25 +86,28 @@ static void join(LLVMBuilderRef b, Val sum)
             LLVMInstructionEraseFromParent(of[k]);
 }
 
-void cpu_join_dots(LLVMModuleRef module)
+/* All operations of a kind on vectors, each of which may be replaced. */
+static void visit(LLVMModuleRef module, LLVMOpcode op, void (*replace)(LLVMBuilderRef b, Val i))
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (Val f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef x = LLVMGetFirstBasicBlock(f); x; x = LLVMGetNextBasicBlock(x))
             for (Val i = LLVMGetFirstInstruction(x), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (LLVMGetInstructionOpcode(i) == LLVMAdd && ir_is_vector(i))
-                    join(b, i);
+                if (LLVMGetInstructionOpcode(i) == op && ir_is_vector(i))
+                    replace(b, i);
             }
     LLVMDisposeBuilder(b);
 }
+
+void cpu_join_dots(LLVMModuleRef module) { visit(module, LLVMAdd, join); }
 
 /* `high` = x >> n & a mask that leaves of each byte what shifting that byte would. */
 static void shift_bytes(LLVMBuilderRef b, Val high)
 {
     Val shift = LLVMGetOperand(high, 0), mask = LLVMGetOperand(high, 1);
-    if (!LLVMIsAInstruction(shift) || LLVMGetInstructionOpcode(shift) != LLVMLShr ||
-        LLVMGetNextUse(LLVMGetFirstUse(shift)))
+    if (LLVMGetIntTypeWidth(ir_element_of(high)) % 16 || !LLVMIsAInstruction(shift) ||
+        LLVMGetInstructionOpcode(shift) != LLVMLShr || LLVMGetNextUse(LLVMGetFirstUse(shift)))
         return;
     LLVMTypeRef type = LLVMTypeOf(high), byte = LLVMInt8TypeInContext(LLVMGetTypeContext(type));
     LLVMTypeRef bytes = LLVMVectorType(byte, LLVMGetVectorSize(type) *
@@ -122,16 +125,4 @@ static void shift_bytes(LLVMBuilderRef b, Val high)
     }
 }
 
-void cpu_shift_bytes(LLVMModuleRef module)
-{
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (Val f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef x = LLVMGetFirstBasicBlock(f); x; x = LLVMGetNextBasicBlock(x))
-            for (Val i = LLVMGetFirstInstruction(x), next; i; i = next) {
-                next = LLVMGetNextInstruction(i);
-                if (LLVMGetInstructionOpcode(i) == LLVMAnd && ir_is_vector(i) &&
-                    LLVMGetIntTypeWidth(ir_element_of(i)) % 16 == 0)
-                    shift_bytes(b, i);
-            }
-    LLVMDisposeBuilder(b);
-}
+void cpu_shift_bytes(LLVMModuleRef module) { visit(module, LLVMAnd, shift_bytes); }
