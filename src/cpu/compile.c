@@ -17,9 +17,13 @@
  * by one, 0.327 by two, 0.349 by four; 90112 rows from memory, two threads, 4.1, 3.2 and 4.3. */
 enum { GROUPS_AT_ONCE = 2 };
 
-static const EmitRule *const rules[] = { lanes_rules_flow,   lanes_rules_subgroup,
-                                         lanes_rules_atomic, lanes_rules_image,
-                                         qcom_array_rules,   NULL };
+static const EmitRule *const rules[] = { lanes_rules_flow,
+                                         lanes_rules_subgroup,
+                                         lanes_rules_vote,
+                                         lanes_rules_atomic,
+                                         lanes_rules_image,
+                                         qcom_array_rules,
+                                         NULL };
 
 static bool plan(Emit *e) { return matrix_begin(e) && lanes_plan(e); }
 

@@ -234,12 +234,24 @@ Val ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, Val *args, u
     return LLVMBuildCall2(b, type, call, args, n, "");
 }
 
-void ir_mark(Val i, const char *kind)
+static void attach(Val i, const char *kind, LLVMMetadataRef *operands, size_t n)
 {
     LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(i));
-    LLVMMetadataRef node = LLVMMDNodeInContext2(context, NULL, 0);
+    LLVMMetadataRef node = LLVMMDNodeInContext2(context, operands, n);
     LLVMSetMetadata(i, LLVMGetMDKindIDInContext(context, kind, (unsigned)strlen(kind)),
                     LLVMMetadataAsValue(context, node));
+}
+
+void ir_mark(Val i, const char *kind) { attach(i, kind, NULL, 0); }
+
+void ir_expect(Val branch, bool first)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(branch));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
+    LLVMMetadataRef weights[3] = { LLVMMDStringInContext2(context, "branch_weights", 14),
+                                   LLVMValueAsMetadata(ir_int(i32, first ? 1000 : 1)),
+                                   LLVMValueAsMetadata(ir_int(i32, first ? 1 : 1000)) };
+    attach(branch, "prof", weights, 3);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

@@ -86,6 +86,8 @@ LLVMValueRef ir_asm(LLVMBuilderRef b, const IrAsm *code, LLVMTypeRef result, LLV
 
 /* Metadata without operands: the instruction is of that kind. */
 void ir_mark(LLVMValueRef i, const char *kind);
+/* A conditional branch nearly always goes to its first target, or to its second. */
+void ir_expect(LLVMValueRef branch, bool first);
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

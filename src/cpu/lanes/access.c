@@ -765,13 +765,7 @@ static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t 
 /* Marks a branch of which the first way is expected; in a loop for jit/trace.c, too. */
 static void mark_expected(Emit *e, LV branch)
 {
-    LLVMMetadataRef weights[3] = {
-        LLVMMDStringInContext2(e->cx, "branch_weights", 14),
-        LLVMValueAsMetadata(ir_int(e->i32, 1000)),
-        LLVMValueAsMetadata(ir_int(e->i32, 1)),
-    };
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->cx, "prof", 4),
-                    LLVMMetadataAsValue(e->cx, LLVMMDNodeInContext2(e->cx, weights, 3)));
+    ir_expect(branch, true);
     if (e->cfg->blocks[e->position].loop)
         ir_mark(branch, CPU_EXPECTED);
 }

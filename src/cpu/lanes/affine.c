@@ -69,14 +69,20 @@ EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b)
     return (EmitAffine){ .group = group, .expected = expected };
 }
 
+LV affine_counting(Emit *e, LV first, int64_t stride)
+{
+    LV v = emit_lanes(e, first);
+    LV steps = LLVMBuildIntCast2(e->b, lanes_ids(e), LLVMTypeOf(v), 0, "");
+    steps = LLVMBuildMul(e->b, steps, ir_inum(v, (uint64_t)stride), "");
+    return LLVMBuildAdd(e->b, v, steps, "");
+}
+
 LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a)
 {
     v = LLVMBuildFreeze(e->b, v, ""); /* lanes that never came here hold anything */
     LV first = LLVMBuildExtractElement(e->b, v, ir_int(e->i32, 0), "");
-    LV steps = LLVMBuildIntCast2(e->b, lanes_ids(e), LLVMTypeOf(v), 0, "");
-    steps = LLVMBuildMul(e->b, steps, ir_inum(v, (uint64_t)stride), "");
     LanesExpected *x = NEW(e->arena, LanesExpected);
-    x->counting = LLVMBuildAdd(e->b, emit_lanes(e, first), steps, "");
+    x->counting = affine_counting(e, first, stride);
     LV other = lanes_any(e, LLVMBuildICmp(e->b, LLVMIntNE, v, x->counting, ""));
     x->is = LLVMBuildNot(e->b, other, "");
     map_put(e->arena, &lanes_of(e)->expected, (uintptr_t)v, (uintptr_t)x);

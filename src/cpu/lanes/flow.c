@@ -279,6 +279,15 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
     e->target->edge(e, from, to);
 }
 
+/* A counter that all lanes advance alike. As a scalar, where that is all there is to it, it takes no
+ * registers from one iteration to the next. */
+static LV count_on(Emit *e, FlowPhiSlot *s, LV lanes, EmitAffine *a)
+{
+    *a = affine_load(e, &s->known_slot, s->known);
+    bool whole = a->group == e->W && a->first[0] && !a->expected;
+    return whole ? affine_counting(e, a->first[0], a->stride) : lanes;
+}
+
 static void load_phis(Emit *e, const SpvBlock *block)
 {
     const SpvInst *i = block->insts.first;
@@ -294,7 +303,7 @@ static void load_phis(Emit *e, const SpvBlock *block)
             leaves[k] = slot_load(e, s->slot[k]);
         EmitAffine a = { .group = 1 };
         if (s->alike && s->known.group > 1)
-            a = affine_load(e, &s->known_slot, s->known);
+            leaves[0] = count_on(e, s, leaves[0], &a);
         else if (s->stride)
             leaves[0] = affine_expect(e, leaves[0], s->stride, &a);
         if (a.group > 1)

@@ -31,6 +31,8 @@ typedef struct LanesExpected {
 } LanesExpected;
 LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a);
 const LanesExpected *affine_expected(const Emit *e, LV v);
+/* All lanes of what counts up from a scalar. */
+LV affine_counting(Emit *e, LV first, int64_t stride);
 /* All lanes of what is the same within groups. */
 LV affine_spread(Emit *e, const LV *first, uint32_t group);
 /* How many low bits of a scalar integer are known to be zero; 64: all. */
@@ -168,6 +170,12 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *aff
 /* subgroup.c */
 /* The difference of v between neighbours of a quad, in x (1) or y (2). */
 LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
+/* Whether an operation is one of the subgroup's; if not, of the workgroup's, which this emits, or an
+ * error. */
+bool subgroup_is_scope(Emit *e, const SpvInst *i);
+
+/* vote.c */
+LV vote_same(Emit *e, LV x, LV y); /* i1 a lane: of a leaf */
 
 /* group.c: operations of a whole workgroup */
 bool group_is_subgroup(Emit *e); /* a workgroup has one subgroup */

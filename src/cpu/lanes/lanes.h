@@ -55,8 +55,8 @@ LV lanes_ids(Emit *e); /* <W x i32> 0, 1, 2, ... */
 /* The rules, and the functions for matrices (`inst`, `block_begin` to `edge`, `prefetch`,
  * `settle`), are left open. */
 extern const EmitTarget lanes_target;
-extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_atomic[],
-    lanes_rules_image[];
+extern const EmitRule lanes_rules_flow[], lanes_rules_subgroup[], lanes_rules_vote[],
+    lanes_rules_atomic[], lanes_rules_image[];
 bool lanes_plan(Emit *e);   /* EmitTarget.plan: how the blocks are laid out */
 void lanes_blocks(Emit *e); /* EmitTarget.blocks */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subgroup operations: OpGroupNonUniform*, and the older OpGroup* and OpSubgroup* with subgroup
- * scope (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate,
+ * Subgroup operations but votes (vote.c): OpGroupNonUniform*, and the older OpGroup* and OpSubgroup*
+ * with subgroup scope (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate,
  * quad_control; SPV_EXT_shader_subgroup_partitioned).
  *
  * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Inactive lanes
@@ -258,9 +258,9 @@ static void slope(Emit *e, const SpvInst *i)
                    "the entry point has no derivative group");
 }
 
-/* ---- votes ----------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
-static bool of_subgroup(Emit *e, const SpvInst *i)
+bool subgroup_is_scope(Emit *e, const SpvInst *i)
 {
     uint64_t scope = SpvScopeSubgroup;
     spv_constant(e->module, spv_operand(i, 0), &scope);
@@ -273,63 +273,6 @@ static bool of_subgroup(Emit *e, const SpvInst *i)
     emit_error(e, i, NULL, "%s over a scope other than the subgroup is not supported",
                spv_op_name(i->op));
     return false;
-}
-
-static LV vote_any(Emit *e, LV p)
-{
-    return emit_is_lanes(p) ? lanes_any(e, lanes_and(e, e->mask, p)) : p;
-}
-
-static LV vote_all(Emit *e, LV p)
-{
-    if (!emit_is_lanes(p))
-        return p;
-    return LLVMBuildNot(e->b, vote_any(e, LLVMBuildNot(e->b, p, "")), "");
-}
-
-static LV same(Emit *e, LV x, LV y)
-{
-    return LLVMGetTypeKind(ir_element_of(x)) == LLVMIntegerTypeKind
-               ? LLVMBuildICmp(e->b, LLVMIntEQ, x, y, "")
-               : LLVMBuildFCmp(e->b, LLVMRealOEQ, ops_fold(e, x), ops_fold(e, y), "");
-}
-
-/* A uniform value equals itself, unless it is NaN. */
-static LV vote_equal(Emit *e, SpvId id)
-{
-    uint32_t n;
-    LV *v = ops_leaves(e, id, &n), r = ir_int(e->i1, 1);
-    for (uint32_t k = 0; k < n; k++) {
-        LV first = emit_uniform(e, v[k]);
-        LV equal =
-            emit_is_lanes(v[k]) ? same(e, v[k], emit_lanes(e, first)) : same(e, first, first);
-        r = LLVMBuildAnd(e->b, r, vote_all(e, equal), "");
-    }
-    return r;
-}
-
-static void vote(Emit *e, const SpvInst *i)
-{
-    switch (i->op) {
-    case SpvOpGroupNonUniformAll:
-    case SpvOpGroupAll:
-        if (of_subgroup(e, i))
-            emit_set1(e, i, vote_all(e, emit_leaf(e, spv_operand(i, 1), 0)));
-        break;
-    case SpvOpGroupNonUniformAny:
-    case SpvOpGroupAny:
-        if (of_subgroup(e, i))
-            emit_set1(e, i, vote_any(e, emit_leaf(e, spv_operand(i, 1), 0)));
-        break;
-    case SpvOpGroupNonUniformAllEqual: emit_set1(e, i, vote_equal(e, spv_operand(i, 1))); break;
-    case SpvOpSubgroupAllKHR:
-        emit_set1(e, i, vote_all(e, emit_leaf(e, spv_operand(i, 0), 0)));
-        break;
-    case SpvOpSubgroupAnyKHR:
-        emit_set1(e, i, vote_any(e, emit_leaf(e, spv_operand(i, 0), 0)));
-        break;
-    default: emit_set1(e, i, vote_equal(e, spv_operand(i, 0))); break;
-    }
 }
 
 static void elect(Emit *e, const SpvInst *i)
@@ -410,7 +353,8 @@ static void partition(Emit *e, const SpvInst *i)
     LV part = LLVMConstAllOnes(emit_lanes_type(e, e->i1));
     for (uint32_t c = 0; c < n; c++) {
         LV x = emit_lanes(e, v[c]);
-        part = LLVMBuildAnd(e->b, part, same(e, x, emit_lanes(e, emit_lane(e, x, l.index))), "");
+        part =
+            LLVMBuildAnd(e->b, part, vote_same(e, x, emit_lanes(e, emit_lane(e, x, l.index))), "");
     }
     part = with_first(e, &l, part);
     ballot_words(e, part, word);
@@ -508,7 +452,7 @@ static void broadcast_first(Emit *e, const SpvInst *i)
 static void broadcast(Emit *e, const SpvInst *i)
 {
     bool khr = i->op == SpvOpSubgroupReadInvocationKHR;
-    if (!khr && !of_subgroup(e, i))
+    if (!khr && !subgroup_is_scope(e, i))
         return;
     SpvId value = spv_operand(i, khr ? 0 : 1), id = spv_operand(i, khr ? 1 : 2);
     uint32_t n;
@@ -647,7 +591,7 @@ static LV combine_parts(Emit *e, EmitCombine how, LV v, LV *ballot, uint32_t ope
 
 static void arithmetic(Emit *e, const SpvInst *i)
 {
-    if (!of_subgroup(e, i))
+    if (!subgroup_is_scope(e, i))
         return;
     EmitCombine how = combine_of(i->op);
     uint32_t operation = spv_operand(i, 1), n;
@@ -680,14 +624,6 @@ static void arithmetic(Emit *e, const SpvInst *i)
 /* clang-format off */
 const EmitRule lanes_rules_subgroup[] = {
     ROW(GroupNonUniformElect, elect),
-    ROW(GroupNonUniformAll, vote),
-    ROW(GroupNonUniformAny, vote),
-    ROW(GroupNonUniformAllEqual, vote),
-    ROW(GroupAll, vote),
-    ROW(GroupAny, vote),
-    ROW(SubgroupAllKHR, vote),
-    ROW(SubgroupAnyKHR, vote),
-    ROW(SubgroupAllEqualKHR, vote),
     ROW(GroupNonUniformBroadcast, broadcast),
     ROW(GroupNonUniformBroadcastFirst, broadcast_first),
     ROW(GroupBroadcast, broadcast),
