@@ -33,8 +33,7 @@
     .panel_l2s = 4, \
     .yield_bytes = 65536,       /* P5: every four steps of k = 16; half as often as at first */ \
     /* Sum of 4 M floats, ratio to C's, Zen 3: 1024 0.41, 3072 0.47, 5120 0.57, 6144 and 8192 \
-     * 0.62, 12288 0.53, 65536 0.42; a Xeon, when i < n was compared lane by lane: 0.29 without \
-     * turns, 1024 0.37, 3072 and 4096 0.7, 8192 0.63, 32768 0.35. */ \
+     * 0.62, 12288 0.53, 65536 0.42; Sapphire Rapids: 3072 and 6144 0.85. */ \
     .page_bytes = 6144, \
     .blocks_per_thread = 16,    /* guess: a thread that falls behind costs 6 % at most */ \
     /* So many make the counter's cost vanish: 64 empty workgroups take 1 us, one 0.12. */ \
