@@ -45,6 +45,7 @@ typedef struct Lanes {
     Map expected;                   /* affine.c's LanesExpected, by value */
     uint32_t version;               /* next_group.c's: 1 + where coarse.c's version begins */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */
+    uint32_t n_all;                 /* by_lanes.c: accesses that have a way of all lanes */
 } Lanes;
 static inline Lanes *lanes_of(const Emit *e) { return e->own; }
 
