@@ -95,7 +95,9 @@ typedef struct AllFirst {
 /* Continues with the way of all lanes, if there is one. */
 static bool all_begin(Emit *e, LV address, LV mask, AllFirst *w)
 {
-    enum { MOST_WAYS = 16 }; /* of a kernel: what is unrolled has hundreds, and compiles for seconds */
+    enum {
+        MOST_WAYS = 16
+    }; /* of a kernel: what is unrolled has hundreds, and compiles for seconds */
     if (!emit_is_lanes(address) || lanes_of(e)->seldom || lanes_of(e)->n_all++ >= MOST_WAYS)
         return false;
     if (!is_all(mask)) {

@@ -279,8 +279,8 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
     e->target->edge(e, from, to);
 }
 
-/* A counter that all lanes advance alike. As a scalar, where that is all there is to it, it takes no
- * registers from one iteration to the next. */
+/* A counter that all lanes advance alike. As a scalar, where that is all there is to it, it takes
+ * no registers from one iteration to the next. */
 static LV count_on(Emit *e, FlowPhiSlot *s, LV lanes, EmitAffine *a)
 {
     *a = affine_load(e, &s->known_slot, s->known);

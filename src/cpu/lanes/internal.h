@@ -170,8 +170,8 @@ bool builtin_value(Emit *e, const SpvInst *variable, LV *leaves, EmitAffine *aff
 /* subgroup.c */
 /* The difference of v between neighbours of a quad, in x (1) or y (2). */
 LV subgroup_slope(Emit *e, const SpvInst *i, LV v, uint32_t axis);
-/* Whether an operation is one of the subgroup's; if not, of the workgroup's, which this emits, or an
- * error. */
+/* Whether an operation is one of the subgroup's; if not, of the workgroup's, which this emits, or
+ * an error. */
 bool subgroup_is_scope(Emit *e, const SpvInst *i);
 
 /* vote.c */

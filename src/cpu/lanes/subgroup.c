@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subgroup operations but votes (vote.c): OpGroupNonUniform*, and the older OpGroup* and OpSubgroup*
- * with subgroup scope (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote, subgroup_rotate,
- * quad_control; SPV_EXT_shader_subgroup_partitioned).
+ * Subgroup operations but votes (vote.c): OpGroupNonUniform*, and the older OpGroup* and
+ * OpSubgroup* with subgroup scope (SPIR-V 3.3.24, 3.3.21; SPV_KHR_shader_ballot, subgroup_vote,
+ * subgroup_rotate, quad_control; SPV_EXT_shader_subgroup_partitioned).
  *
  * A subgroup is one vector, so an operation is a few shuffles under the lane mask. Inactive lanes
  * take part with the operation's identity. Reductions halve the vector log2(W) times and scans
