@@ -44,6 +44,7 @@ typedef struct EmitAffine {
     int64_t stride;
     uint32_t group;
     bool no_wrap; /* as unsigned numbers, the lanes of a group do not wrap */
+    bool assumed; /* it holds as long as signed numbers do not wrap: for addresses only */
 } EmitAffine;
 
 typedef struct EmitValue {

@@ -7,7 +7,7 @@
 // RUN: %heddle compile %s --emit llvm | %filecheck %s --check-prefix IR
 // CHECK: 0 of 32 differ
 // IR-NOT: unreachable
-// IR: store <32 x i32>
+// IR: store <{{[0-9]+}} x i32>
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require

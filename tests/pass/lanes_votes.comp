@@ -12,6 +12,12 @@
 // RUN:   %heddle run %s $D --device reference --out 1=%t.npy && \
 // RUN:   %heddle run %s $D --compare 1=%t.npy --tolerance 0 && \
 // RUN:   %heddle run %s $D --no-optimisation --compare 1=%t.npy --tolerance 0 || exit 1; done
+// RUN: for TS in uint8_t,3 uint8_t,-7 int8_t,3 int8_t,1000 uint16_t,600 int16_t,-7 int64_t,5; do IFS=, read T S <<< $TS; \
+// RUN:   for W in 8 64 128; do \
+// RUN:   D="-D T=$T -D STEP=$S --subgroup-size $W --bind 0=rand:s32[16]@1 --bind 1=zeros:u32[128] --groups 1"; \
+// RUN:   %heddle run %s $D --device reference --out 1=%t.npy && \
+// RUN:   %heddle run %s $D --compare 1=%t.npy --tolerance 0 || exit 1; done; done
+// RUN: %heddle compile %s -D CHAIN --emit native -o %t.s
 
 // CHECK: heddle_kernel
 // CHECK: prefetcht0
@@ -23,6 +29,8 @@
 #version 460
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types : require
 
 #ifdef LOOP
 layout(local_size_x = 256) in;
@@ -39,6 +47,36 @@ void main()
     sums[gl_LocalInvocationID.x] = sum;
     barrier();
     o[gl_GlobalInvocationID.x] = sums[gl_LocalInvocationID.x ^ 1];
+}
+#elif defined(CHAIN) /* with two ways to each of forty conditions, and so on */
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { int a[]; };
+layout(set = 0, binding = 1) writeonly buffer O { uint o[]; };
+void main()
+{
+    int i = int(gl_SubgroupInvocationID) + a[0];
+    bool q = i < a[1];
+    [[unroll]] for (int k = 0; k < 40; k++) {
+        bool x = q && i < a[2 + k], y = q && i > a[3 + k];
+        q = x && y;
+    }
+    o[gl_GlobalInvocationID.x] = subgroupAll(q) ? 1 : 0;
+}
+#elif defined(T) /* of other sizes; some wrap more than once in a subgroup */
+layout(local_size_x = 128) in;
+layout(set = 0, binding = 0) readonly buffer A { int a[]; };
+layout(set = 0, binding = 1) writeonly buffer O { uint o[]; };
+void main()
+{
+    uint votes = 0;
+    for (int k = 0; k < 16; k++) {
+        T i = T(a[k]) + T(gl_SubgroupInvocationID) * T(STEP), bound = T(a[(k * 7 + 3) % 16]);
+        votes = votes * 31 + (subgroupAll(i < bound) ? 1 : 0);
+        votes = votes * 31 + (subgroupAny(i < bound) ? 1 : 0);
+        votes = votes * 31 + (subgroupAll(i >= bound) ? 1 : 0);
+        votes = votes * 31 + (subgroupAny(i > bound) ? 1 : 0);
+    }
+    o[gl_GlobalInvocationID.x] = votes;
 }
 #else
 layout(local_size_x = 128) in;

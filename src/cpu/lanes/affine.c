@@ -66,7 +66,20 @@ EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b)
     LV expected = a->expected ? a->expected : b->expected;
     if (a->expected && b->expected && a->expected != b->expected)
         expected = LLVMBuildAnd(e->b, a->expected, b->expected, "");
-    return (EmitAffine){ .group = group, .expected = expected };
+    bool assumed = a->assumed || b->assumed;
+    return (EmitAffine){ .group = group, .expected = expected, .assumed = assumed };
+}
+
+bool affine_is_whole(const Emit *e, const EmitAffine *a)
+{
+    return a->group == e->W && a->first[0] && !a->expected && !a->assumed;
+}
+
+bool affine_wraps_once(const EmitAffine *a)
+{
+    unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(a->first[0]));
+    uint64_t step = (uint64_t)(a->stride < 0 ? -a->stride : a->stride);
+    return bits >= 64 || step * (a->group - 1) >> bits == 0;
 }
 
 LV affine_counting(Emit *e, LV first, int64_t stride)
@@ -162,7 +175,11 @@ static EmitAffine affine_split_multiple(Emit *e, EmitAffine a, uint32_t bits, bo
 {
     LT type = LLVMTypeOf(a.first[0]);
     int64_t run = (int64_t)1 << bits, across = a.stride * (int64_t)(a.group - 1);
-    EmitAffine r = { .stride = quotient ? a.stride / run : 0, .group = a.group };
+    EmitAffine r = { .stride = quotient ? a.stride / run : 0,
+                     .group = a.group,
+                     .assumed = a.assumed };
+    if (!affine_wraps_once(&a))
+        return (EmitAffine){ .group = 1 };
     LV end = LLVMConstInt(type, (uint64_t)(across < 0 ? -across : -1 - across), 1);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
         if (!quotient) {
@@ -195,7 +212,10 @@ static EmitAffine affine_split(Emit *e, EmitAffine a, uint32_t bits, bool quotie
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
         if (MIN(run, a.group) > (uint64_t)1 << MIN(affine_zeros(a.first[k]), 31))
             return none;
-    EmitAffine r = { .stride = !quotient, .group = (uint32_t)MIN(run, a.group), .no_wrap = true };
+    EmitAffine r = { .stride = !quotient,
+                     .group = (uint32_t)MIN(run, a.group),
+                     .no_wrap = true,
+                     .assumed = a.assumed };
     regroup(e, &a, r.group);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
         r.first[k] = quotient ? LLVMBuildLShr(e->b, a.first[k], ir_int(type, bits), "")
@@ -305,10 +325,12 @@ static EmitAffine affine_unary(Emit *e, const SpvInst *i, EmitAffine a, LT from,
     case SpvOpCopyObject: return a;
     case SpvOpBitcast: return bits == to ? a : none;
     case SpvOpSConvert:
-        /* In OpenCL C overflow of signed numbers is undefined, so they may be taken not to wrap. */
-        if (to > bits && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
+        /* In OpenCL C overflow of an int is undefined, so that indices may be taken not to wrap;
+         * shorter ones are what is left of an int. */
+        if (to > bits && bits >= 32 && !a.no_wrap && e->entry->model == SpvExecutionModelKernel) {
             for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++)
                 a.first[k] = LLVMBuildSExt(e->b, a.first[k], type, "");
+            a.assumed |= a.stride != 0;
             return a;
         }
         /* fall through */
@@ -346,6 +368,7 @@ static EmitAffine affine_extended(Emit *e, EmitAffine a, int64_t by, int64_t fac
         e->entry->model != SpvExecutionModelKernel)
         return (EmitAffine){ .group = 1 };
     a.stride *= factor;
+    a.assumed |= a.stride != 0;
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
         LV high = LLVMBuildShl(e->b, a.first[k], ir_int(type, 32), "");
         a.first[k] = LLVMBuildAShr(e->b, high, ir_int(type, (uint64_t)by), "");
@@ -474,7 +497,7 @@ static uint32_t same_within(Emit *e, const SpvInst *i, uint32_t n, uint32_t k)
         if (v->pointer || (v->n != n && v->n != 1))
             return 1;
         EmitAffine a = emit_affine(e, v, v->n == 1 ? 0 : k);
-        if (a.stride || a.expected)
+        if (a.stride || a.expected || a.assumed)
             return 1;
         group = MIN(group, a.group);
     }
@@ -559,7 +582,7 @@ void affine_result(Emit *e, const SpvInst *i, EmitValue *v)
         EmitAffine a = affine_leaf(e, i, v, k);
         if (a.group < 2)
             continue;
-        if (a.group == e->W && a.first[0] && !a.stride && !a.expected) {
+        if (affine_is_whole(e, &a) && !a.stride) {
             v->leaf[k] = a.first[0]; /* the same for all lanes after all */
             continue;
         }

@@ -98,8 +98,9 @@ static bool all_begin(Emit *e, LV address, LV mask, AllFirst *w)
     enum {
         MOST_WAYS = 16
     }; /* of a kernel: what is unrolled has hundreds, and compiles for seconds */
-    if (!emit_is_lanes(address) || lanes_of(e)->seldom || lanes_of(e)->n_all++ >= MOST_WAYS)
+    if (!emit_is_lanes(address) || lanes_of(e)->seldom || lanes_of(e)->n_all == MOST_WAYS)
         return false;
+    lanes_of(e)->n_all++;
     if (!is_all(mask)) {
         LLVMBasicBlockRef all = emit_new_block(e, "lanes.all");
         w->done = emit_new_block(e, "lanes.each");

@@ -284,8 +284,7 @@ static void store_phis(Emit *e, uint32_t from, uint32_t to, LV mask)
 static LV count_on(Emit *e, FlowPhiSlot *s, LV lanes, EmitAffine *a)
 {
     *a = affine_load(e, &s->known_slot, s->known);
-    bool whole = a->group == e->W && a->first[0] && !a->expected;
-    return whole ? affine_counting(e, a->first[0], a->stride) : lanes;
+    return affine_is_whole(e, a) ? affine_counting(e, a->first[0], a->stride) : lanes;
 }
 
 static void load_phis(Emit *e, const SpvBlock *block)

@@ -31,6 +31,10 @@ typedef struct LanesExpected {
 } LanesExpected;
 LV affine_expect(Emit *e, LV v, int64_t stride, EmitAffine *a);
 const LanesExpected *affine_expected(const Emit *e, LV v);
+/* Whether it says without a test what all lanes hold. */
+bool affine_is_whole(const Emit *e, const EmitAffine *a);
+/* Whether the lanes of a group are less than 2^bits apart, so that they wrap at most once. */
+bool affine_wraps_once(const EmitAffine *a);
 /* All lanes of what counts up from a scalar. */
 LV affine_counting(Emit *e, LV first, int64_t stride);
 /* All lanes of what is the same within groups. */

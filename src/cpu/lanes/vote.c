@@ -38,16 +38,16 @@ static LV compare(Emit *e, uint32_t order, LV x, LV y)
 /* Whether what an instruction takes has here the value that it had there. */
 static bool is_as_there(Emit *e, const SpvInst *i)
 {
-    bool here = i->block && e->cfg->position[i->block->index] == e->position;
-    uint32_t n = spv_n_operands(i);
-    for (uint32_t k = 0; k < n && !here; k++)
-        if (flow_needs_slot(e, i->id) || flow_needs_slot(e, spv_operand(i, k)))
-            return false;
-    return true;
+    if (i->block && e->cfg->position[i->block->index] == e->position)
+        return true;
+    bool same = !flow_needs_slot(e, i->id);
+    for (uint32_t k = 0; k < spv_n_operands(i); k++)
+        same &= !flow_needs_slot(e, spv_operand(i, k));
+    return same;
 }
 
 /* Whether all lanes of what counts up from a->first are in an order with y, which they share. Where
- * they wrap, each is compared. */
+ * they wrap, which they do once at most, each is compared. */
 static LV all_by_furthest(Emit *e, uint32_t order, const EmitAffine *a, LV y)
 {
     LV first = a->first[0];
@@ -82,11 +82,15 @@ static LV compared_by_furthest(Emit *e, const SpvInst *i, bool value)
     }
     EmitAffine a = emit_affine(e, emit_value(e, spv_operand(i, counting)), 0);
     LV y = emit_leaf(e, spv_operand(i, 1 - counting), 0);
-    bool whole = a.group == e->W && a.first[0] && !a.expected && a.stride;
-    return whole && !emit_is_lanes(y) ? all_by_furthest(e, order, &a, y) : NULL;
+    bool counts = affine_is_whole(e, &a) && a.stride && affine_wraps_once(&a);
+    return counts && !emit_is_lanes(y) ? all_by_furthest(e, order, &a, y) : NULL;
 }
 
-static LV all_are(Emit *e, SpvId id, bool value);
+static LV all_one_by_one(Emit *e, SpvId id, bool value)
+{
+    LV p = emit_leaf(e, id, 0);
+    return vote_all(e, value ? p : LLVMBuildNot(e->b, p, ""));
+}
 
 /* Whether the boolean of all lanes is `value`, if the furthest lane decides a part of it; else
  * NULL. */
@@ -105,15 +109,15 @@ static LV decided_by_furthest(Emit *e, SpvId id, bool value, uint32_t depth)
     if (!part[0] && !part[1])
         return NULL;
     for (uint32_t k = 0; k < 2; k++)
-        part[k] = part[k] ? part[k] : all_are(e, spv_operand(i, k), value);
+        part[k] = part[k] ? part[k] : all_one_by_one(e, spv_operand(i, k), value);
     return LLVMBuildAnd(e->b, part[0], part[1], "");
 }
 
 static LV all_are(Emit *e, SpvId id, bool value)
 {
     enum { DEPTH = 4 };
-    LV r = decided_by_furthest(e, id, value, DEPTH), p = emit_leaf(e, id, 0);
-    return r ? r : vote_all(e, value ? p : LLVMBuildNot(e->b, p, ""));
+    LV r = decided_by_furthest(e, id, value, DEPTH);
+    return r ? r : all_one_by_one(e, id, value);
 }
 
 static LV some_is(Emit *e, SpvId id) { return LLVMBuildNot(e->b, all_are(e, id, false), ""); }
