@@ -92,12 +92,11 @@ typedef struct AllFirst {
     LLVMBasicBlockRef some, done;
 } AllFirst;
 
-/* Continues with the way of all lanes, if there is one. */
+/* Continues with the way of all lanes, if there is one: what is unrolled has hundreds of accesses,
+ * and takes seconds to compile. */
 static bool all_begin(Emit *e, LV address, LV mask, AllFirst *w)
 {
-    enum {
-        MOST_WAYS = 16
-    }; /* of a kernel: what is unrolled has hundreds, and compiles for seconds */
+    enum { MOST_WAYS = 16 }; /* of a kernel */
     if (!emit_is_lanes(address) || lanes_of(e)->seldom || lanes_of(e)->n_all == MOST_WAYS)
         return false;
     lanes_of(e)->n_all++;
