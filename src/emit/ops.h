@@ -79,7 +79,16 @@ LV combine_identity(Emit *e, EmitCombine how, LT scalar);
 EmitCombine combine_of(uint16_t op); /* of an OpGroup* or OpGroupNonUniform* */
 
 /* clang-format off */
-/* Rows of a table of rules: reductions and scans, all by one function. */
+/* Rows of a table of rules: votes; reductions and scans, all by one function. */
+#define VOTE_RULES(fn) \
+    { SpvOpGroupNonUniformAll, 0, fn }, \
+    { SpvOpGroupNonUniformAny, 0, fn }, \
+    { SpvOpGroupNonUniformAllEqual, 0, fn }, \
+    { SpvOpGroupAll, 0, fn }, \
+    { SpvOpGroupAny, 0, fn }, \
+    { SpvOpSubgroupAllKHR, 0, fn }, \
+    { SpvOpSubgroupAnyKHR, 0, fn }, \
+    { SpvOpSubgroupAllEqualKHR, 0, fn },
 #define COMBINE_RULES(fn) \
     { SpvOpGroupNonUniformIAdd, 0, fn }, \
     { SpvOpGroupNonUniformFAdd, 0, fn }, \

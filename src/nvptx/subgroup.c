@@ -490,14 +490,7 @@ static void slope(Emit *e, const SpvInst *i)
 /* clang-format off */
 const EmitRule threads_rules_subgroup[] = {
     ROW(GroupNonUniformElect, elect),
-    ROW(GroupNonUniformAll, vote),
-    ROW(GroupNonUniformAny, vote),
-    ROW(GroupNonUniformAllEqual, vote),
-    ROW(GroupAll, vote),
-    ROW(GroupAny, vote),
-    ROW(SubgroupAllKHR, vote),
-    ROW(SubgroupAnyKHR, vote),
-    ROW(SubgroupAllEqualKHR, vote),
+    VOTE_RULES(vote)
     ROW(GroupNonUniformBroadcast, broadcast),
     ROW(GroupNonUniformBroadcastFirst, broadcast_first),
     ROW(GroupBroadcast, broadcast),

@@ -175,11 +175,11 @@ static EmitAffine affine_split_multiple(Emit *e, EmitAffine a, uint32_t bits, bo
 {
     LT type = LLVMTypeOf(a.first[0]);
     int64_t run = (int64_t)1 << bits, across = a.stride * (int64_t)(a.group - 1);
+    if (!affine_wraps_once(&a))
+        return (EmitAffine){ .group = 1 };
     EmitAffine r = { .stride = quotient ? a.stride / run : 0,
                      .group = a.group,
                      .assumed = a.assumed };
-    if (!affine_wraps_once(&a))
-        return (EmitAffine){ .group = 1 };
     LV end = LLVMConstInt(type, (uint64_t)(across < 0 ? -across : -1 - across), 1);
     for (uint32_t k = 0; k < AFFINE_GROUPS && a.first[k]; k++) {
         if (!quotient) {

@@ -10,16 +10,12 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-static LV vote_any(Emit *e, LV p)
-{
-    return emit_is_lanes(p) ? lanes_any(e, lanes_and(e, e->mask, p)) : p;
-}
-
 static LV vote_all(Emit *e, LV p)
 {
     if (!emit_is_lanes(p))
         return p;
-    return LLVMBuildNot(e->b, vote_any(e, LLVMBuildNot(e->b, p, "")), "");
+    LV other = lanes_and(e, e->mask, LLVMBuildNot(e->b, p, ""));
+    return LLVMBuildNot(e->b, lanes_any(e, other), "");
 }
 
 /* ---- what the furthest lane decides ---------------------------------------------------------- */
@@ -147,34 +143,26 @@ static LV vote_equal(Emit *e, SpvId id)
 
 static void vote(Emit *e, const SpvInst *i)
 {
+    bool khr = i->op == SpvOpSubgroupAllKHR || i->op == SpvOpSubgroupAnyKHR ||
+               i->op == SpvOpSubgroupAllEqualKHR;
+    bool equal = i->op == SpvOpGroupNonUniformAllEqual || i->op == SpvOpSubgroupAllEqualKHR;
+    if (!khr && !equal && !subgroup_is_scope(e, i))
+        return;
+    SpvId id = spv_operand(i, khr ? 0 : 1);
     switch (i->op) {
     case SpvOpGroupNonUniformAll:
     case SpvOpGroupAll:
-        if (subgroup_is_scope(e, i))
-            emit_set1(e, i, all_are(e, spv_operand(i, 1), true));
-        break;
+    case SpvOpSubgroupAllKHR: emit_set1(e, i, all_are(e, id, true)); break;
     case SpvOpGroupNonUniformAny:
     case SpvOpGroupAny:
-        if (subgroup_is_scope(e, i))
-            emit_set1(e, i, some_is(e, spv_operand(i, 1)));
-        break;
-    case SpvOpGroupNonUniformAllEqual: emit_set1(e, i, vote_equal(e, spv_operand(i, 1))); break;
-    case SpvOpSubgroupAllKHR: emit_set1(e, i, all_are(e, spv_operand(i, 0), true)); break;
-    case SpvOpSubgroupAnyKHR: emit_set1(e, i, some_is(e, spv_operand(i, 0))); break;
-    default: emit_set1(e, i, vote_equal(e, spv_operand(i, 0))); break;
+    case SpvOpSubgroupAnyKHR: emit_set1(e, i, some_is(e, id)); break;
+    default: emit_set1(e, i, vote_equal(e, id));
     }
 }
 
-#define ROW(name, fn) { SpvOp##name, 0, fn }
-
+/* clang-format off */
 const EmitRule lanes_rules_vote[] = {
-    ROW(GroupNonUniformAll, vote),
-    ROW(GroupNonUniformAny, vote),
-    ROW(GroupNonUniformAllEqual, vote),
-    ROW(GroupAll, vote),
-    ROW(GroupAny, vote),
-    ROW(SubgroupAllKHR, vote),
-    ROW(SubgroupAnyKHR, vote),
-    ROW(SubgroupAllEqualKHR, vote),
+    VOTE_RULES(vote)
     { 0, 0, NULL },
 };
+/* clang-format on */
