@@ -86,8 +86,10 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_GetQueryPoolResults(VkDevice device, VkQueryPo
     const HvQueryPool *p = HvQueryPool_of(pool);
     if (flags & VK_QUERY_RESULT_WAIT_BIT) {
         pthread_mutex_lock(&d->lock);
+        d->waiting_for_queries++;
         while (!all_available(p, first, n) && !d->lost)
             sync_wait(d, NULL, UINT64_MAX);
+        d->waiting_for_queries--;
         pthread_mutex_unlock(&d->lock);
     }
     if (d->lost)

@@ -51,6 +51,14 @@ static HvSubmission *take_done(HvQueue *q)
     return done;
 }
 
+void queue_wake(HvQueue *q)
+{
+    if (!q->asleep || !q->head || q->running || !is_ready(q->head))
+        return;
+    q->asleep = false;
+    pthread_cond_signal(&q->work);
+}
+
 bool queue_step(HvQueue *q)
 {
     HvDevice *d = q->device;
@@ -75,7 +83,11 @@ bool queue_step(HvQueue *q)
         finish(s);
     q->running = false;
     d->lost = d->failing && nothing_runs(d);
-    sync_changed(d);
+    /* A thread that is woken for nothing takes a core from the next submission. */
+    if (s->fence || s->n_signals || !q->head || d->failing || d->waiting_for_queries)
+        sync_changed(d);
+    else
+        queue_wake(q);
     s->next = q->done;
     q->done = s;
     return true;
@@ -230,8 +242,7 @@ static VkResult append(HvQueue *q, HvSubmission *first, HvSubmission **last, boo
     if (!r && first) {
         *q->tail = first;
         q->tail = last;
-        if (q->asleep)
-            pthread_cond_signal(&q->work);
+        queue_wake(q);
     }
     HvSubmission *done = take_done(q);
     pthread_mutex_unlock(&d->lock);

@@ -175,12 +175,13 @@ struct HvDevice {
     HvQueue *queues[N_QUEUES];
     char *extensions; /* that are enabled: names_copy's */
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a fence, semaphore or event; a queue has nothing more to do */
-    uint32_t waiting;       /* for `changed` */
-    bool robust;            /* robustBufferAccess(2) is on */
-    uint32_t core;          /* the last minor version whose commands it gives away */
-    atomic_bool failing;    /* lost: the queues stop */
-    atomic_bool lost;       /* ... have stopped, and calls say so: nothing is in use any more */
+    pthread_cond_t changed;       /* a fence, semaphore or event; a queue has nothing more to do */
+    uint32_t waiting;             /* for `changed` */
+    uint32_t waiting_for_queries; /* of these */
+    bool robust;                  /* robustBufferAccess(2) is on */
+    uint32_t core;                /* the last minor version whose commands it gives away */
+    atomic_bool failing;          /* lost: the queues stop */
+    atomic_bool lost; /* ... have stopped, and calls say so: nothing is in use any more */
     char fault[VK_MAX_DESCRIPTION_SIZE];
     DeviceFault access;             /* what a kernel did that lost it */
     atomic_uint_fast64_t next_slot; /* of private data */
@@ -474,8 +475,9 @@ void exec_dispatch(HvExec *x, const HvBoundState *s, const uint32_t groups[3],
 typedef struct HvFence {
     HvBase base;
     bool signaled;
-    HvQueue *queue; /* that is to signal it; or NULL */
-    uint64_t asked; /* when a program last heard that it is not */
+    HvQueue *queue;    /* that is to signal it; or NULL */
+    uint64_t asked;    /* when a program last heard that it is not */
+    uint64_t patience; /* ns that it was kept waiting then */
 } HvFence;
 HANDLE(HvFence, VkFence)
 
@@ -528,6 +530,9 @@ DISPATCHABLE(HvQueue, VkQueue)
 
 HvQueue *queue_new(HvDevice *d);
 void queue_free(HvQueue *q); /* what was submitted has run */
+/* Under the lock: if the next submission can start and nobody is there to run it, its thread is
+ * woken. */
+void queue_wake(HvQueue *q);
 /* Under the lock: runs the next submission if it can start. False when there is none. */
 bool queue_step(HvQueue *q);
 VkResult queue_wait(HvQueue *q);
