@@ -354,6 +354,11 @@ static void complete(const HvPhysical *p, VkBaseOutStructure *s)
         subgroup_sizes(p, &v->minSubgroupSize, &v->maxSubgroupSize);
         break;
     }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD: {
+        VkPhysicalDeviceShaderCoreProperties2AMD *v = (void *)s;
+        v->activeComputeUnitCount = heddle_device_info(p->heddle)->threads;
+        break;
+    }
     default: break;
     }
 }

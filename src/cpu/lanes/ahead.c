@@ -37,17 +37,22 @@ static struct LanesAhead *state(Emit *e)
 }
 
 /* Whether a value is another one in each iteration: made of a phi of the loop's, or beyond what is
- * looked at. */
+ * looked at. Outside of loops: whether a loop has moved it on, so that this is the rest of a row. */
 static bool moves_on(const Emit *e, const CfgLoop *loop, SpvId id, uint32_t depth)
 {
     const Cfg *c = e->cfg;
     const SpvInst *i = spv_def(e->module, id);
     uint32_t p = i && i->block ? c->position[i->block->index] : UINT32_MAX;
     uint16_t at[16];
-    if (p == UINT32_MAX || c->blocks[p].loop != loop)
+    const CfgLoop *of = p == UINT32_MAX ? NULL : c->blocks[p].loop;
+    if (!loop && of && !of->parent)
+        loop = of;
+    if (p == UINT32_MAX || of != loop)
         return false;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
-    bool moves = i->op == SpvOpPhi || !depth || n > COUNT_OF(at);
+    bool moves = loop && (i->op == SpvOpPhi || !depth || n > COUNT_OF(at));
+    if (!depth)
+        return moves;
     for (uint32_t k = 0; k < n && !moves; k++)
         moves = moves_on(e, loop, i->words[at[k]], depth - 1);
     return moves;
@@ -97,7 +102,7 @@ static bool is_workgroups_own(const Emit *e, SpvId id, struct LanesAhead *a)
 static bool goes_through_a_row(Emit *e, const SpvInst *i)
 {
     const CfgLoop *loop = e->cfg->blocks[e->position].loop;
-    if (!loop || loop->parent || !moves_on(e, loop, spv_operand(i, 0), DEPTH))
+    if ((loop && loop->parent) || !moves_on(e, loop, spv_operand(i, 0), DEPTH))
         return false;
     struct LanesAhead *a = state(e);
     a->question++;
