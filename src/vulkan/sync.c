@@ -83,18 +83,19 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_ResetFences(VkDevice device, uint32_t n, const
 
 /* ns: what counts as asking again at once; how long such a program is kept waiting, at first and at
  * most */
-enum { AT_ONCE = 100000, PATIENCE = 125000, MOST_PATIENCE = 1000000 };
+enum { AT_ONCE = 100000, PATIENCE = 500000, MOST_PATIENCE = 2000000 };
 
 /* A program that asks again and again occupies a core that the work could use (llama.cpp's main
- * thread spins for 45 us between two questions). It gets its answer when the fence is signaled, or
- * later than it asked, each time by twice as much; whoever asks now and then does not wait. */
+ * thread spins for 45 us between two questions). It gets its answer when a fence or a semaphore is
+ * signaled, or later than it asked, each time by twice as much; whoever asks now and then does not
+ * wait. */
 static bool is_signaled(HvDevice *d, HvFence *f)
 {
     uint64_t now = clock_ns();
     f->patience =
         now - f->asked >= AT_ONCE ? 0 : MIN(MAX(f->patience * 2, PATIENCE), MOST_PATIENCE);
-    while (f->patience && !f->signaled && !d->lost && sync_wait(d, NULL, now + f->patience))
-        ;
+    if (f->patience && !f->signaled && !d->lost)
+        sync_wait(d, NULL, now + f->patience);
     if (!f->signaled)
         f->asked = clock_ns();
     return f->signaled;
