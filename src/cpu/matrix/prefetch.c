@@ -116,7 +116,10 @@ void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
  * prefetcher of the machine follows. */
 static LV leap_of(Emit *e, const SpvInst *i)
 {
-    enum { ITERATIONS = 4 }; /* few subgroups without masks leave too little time in one */
+    /* Few subgroups without masks leave too little time in one. Into L2: rows that lie a power of
+     * two apart share the few lines of L1 that their addresses may have. Sum of 4 M floats, Zen 4,
+     * ratio to C's: 4 into L1 0.53, 8 0.47, 16 0.45; into L2 4 0.54, 8 0.61, 14 0.60. */
+    enum { ITERATIONS = 8 };
     const PassAheadStep *step = lanes_far_step(e, i);
     LV bytes = step ? step_bytes(&(PrefetchLoad){ e, i }, step) : NULL;
     return bytes ? LLVMBuildMul(e->b, bytes, ir_int(e->i64, ITERATIONS), "") : NULL;
@@ -158,7 +161,8 @@ void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
     side_by_side = side_by_side && lanes;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
-        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes, NEAR_L1);
+        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes,
+                     leap ? NEAR_L2 : NEAR_L1);
     }
     if_end(e, &f);
 }
