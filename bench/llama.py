@@ -3,10 +3,12 @@
 """llama.cpp's llama-bench on heddle's Vulkan driver against ggml's own CPU backend, by turns.
 
     bench/llama.py [--heddle CMD] [--llama-bench CMD] [--rounds N] [--types f16,q8_0,q4_0]
+                   [--set NAME=VALUE]...
 
 Makes a llama of random weights (no model is needed, none is downloaded), runs both backends on it
 one after the other, N rounds, and prints of each type of weights the medians of the tokens per
-second, for a prompt (pp) and for generation (tg), and the median of the rounds' ratios:
+second, for a prompt (pp) and for generation (tg), and the median of the rounds' ratios; --set
+sets a variable of the driver's:
 
     llama q4_0 pp256: Vulkan 123.4 t/s, CPU 100.0 t/s, ratio 1.23 (1.20 to 1.25) of 5
 """
@@ -132,10 +134,11 @@ def main():
     parser.add_argument("--types", default="f16,q8_0,q4_0")
     parser.add_argument("--prompt", type=int, default=256)
     parser.add_argument("--generate", type=int, default=32)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     cpu = shlex.split(options.llama_bench)
     with tempfile.TemporaryDirectory() as folder:
-        driver = shlex.split(options.heddle) + ["vulkan", "HEDDLE_CACHE=" + folder]
+        driver = shlex.split(options.heddle) + ["vulkan", "HEDDLE_CACHE=" + folder] + options.set
         vulkan, full = driver + ["--"] + cpu, driver + ["HEDDLE_TIER=full", "--"] + cpu
         for kind in options.types.split(","):
             model = os.path.join(folder, kind + ".gguf")

@@ -9,6 +9,7 @@ INSTANCE_EXTENSIONS = """
 """.split()
 
 DEVICE_EXTENSIONS = """
+    VK_AMD_shader_core_properties VK_AMD_shader_core_properties2
     VK_EXT_4444_formats VK_EXT_calibrated_timestamps VK_EXT_cooperative_matrix_maintenance1
     VK_EXT_descriptor_indexing VK_EXT_device_fault
     VK_EXT_external_memory_host VK_EXT_host_image_copy VK_EXT_host_query_reset VK_EXT_image_robustness VK_EXT_inline_uniform_block
@@ -143,6 +144,13 @@ PROPERTIES = {
     # Vulkan 1.3
     "requiredSubgroupSizeStages": _STAGES,
     "maxComputeWorkgroupSubgroups": "128",
+    # A core is a compute unit, which runs one subgroup at a time; registers as x86-64 has them.
+    "shaderEngineCount": "1", "shaderArraysPerEngineCount": "1", "simdPerComputeUnit": "1",
+    "wavefrontsPerSimd": "1",
+    "sgprsPerSimd": "16", "minSgprAllocation": "16", "maxSgprAllocation": "16",
+    "sgprAllocationGranularity": "16",
+    "vgprsPerSimd": "16", "minVgprAllocation": "16", "maxVgprAllocation": "16",
+    "vgprAllocationGranularity": "16",
     "maxInlineUniformBlockSize": "MAX_INLINE_BLOCK",
     "maxPerStageDescriptorInlineUniformBlocks": "64",
     "maxPerStageDescriptorUpdateAfterBindInlineUniformBlocks": "64",

@@ -354,6 +354,14 @@ static void complete(const HvPhysical *p, VkBaseOutStructure *s)
         subgroup_sizes(p, &v->minSubgroupSize, &v->maxSubgroupSize);
         break;
     }
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD: {
+        VkPhysicalDeviceShaderCorePropertiesAMD *v = (void *)s;
+        v->computeUnitsPerShaderArray = heddle_device_info(p->heddle)->threads;
+        v->wavefrontSize = size;
+        break;
+    }
+    /* llama.cpp takes a device that does not say how many units it has to have 16, and splits
+     * attention for one token into as many parts, each with a result to be stored and added. */
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD: {
         VkPhysicalDeviceShaderCoreProperties2AMD *v = (void *)s;
         v->activeComputeUnitCount = heddle_device_info(p->heddle)->threads;

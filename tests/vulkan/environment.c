@@ -96,8 +96,12 @@ TEST(what_the_device_reports)
     VkPhysicalDeviceShaderMultipleWaitQueuesPropertiesQCOM wait = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_PROPERTIES_QCOM,
         .pNext = &v11 };
+    VkPhysicalDeviceShaderCorePropertiesAMD cores = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD, .pNext = &wait };
+    VkPhysicalDeviceShaderCoreProperties2AMD active = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD, .pNext = &cores };
     VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                      .pNext = &wait };
+                                      .pNext = &active };
     VkPhysicalDeviceShaderMultipleWaitQueuesFeaturesQCOM waits = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MULTIPLE_WAIT_QUEUES_FEATURES_QCOM };
     VkPhysicalDeviceFeatures2 f = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
@@ -108,6 +112,9 @@ TEST(what_the_device_reports)
     CHECK_EQ_U64(wait.maxShaderWaitQueues, 8);
     CHECK(p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU);
     CHECK_EQ_U64(v11.subgroupSize, 16);
+    CHECK_EQ_U64(cores.wavefrontSize, 16);
+    CHECK_EQ_U64(cores.computeUnitsPerShaderArray, 1);
+    CHECK_EQ_U64(active.activeComputeUnitCount, 1);
     gpu_free(&g);
     CHECK(run(doubles) == 14);
     CHECK(run(waits_in_queues) == 38);

@@ -229,6 +229,54 @@ TEST(queries_that_are_not_there)
     gpu_free(&g);
 }
 
+static VkResult submit_at(Gpu *g, VkSemaphore s, uint64_t value, VkCommandBuffer c)
+{
+    VkSemaphoreSubmitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO, .semaphore = s,
+                                   .value = value,
+                                   .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT };
+    VkCommandBufferSubmitInfo buffer = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                         .commandBuffer = c };
+    VkSubmitInfo2 submit = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2, .waitSemaphoreInfoCount = 1,
+                             .pWaitSemaphoreInfos = &wait, .commandBufferInfoCount = c ? 1 : 0,
+                             .pCommandBufferInfos = &buffer };
+    return VK(QueueSubmit2)(g->queues[0], 1, &submit, VK_NULL_HANDLE);
+}
+
+/* A query's result is there as soon as its submission has run, also where that signals nothing and
+ * the next one waits for whoever waits for the result. */
+TEST(queries_before_a_submission_that_waits)
+{
+    Gpu g = { 0 };
+    GpuBuffer b;
+    enum { LARGE = 64 << 20 }; /* takes longer than waiting for the queue to begin */
+    REQUIRE(gpu_new(&g) == VK_SUCCESS && gpu_buffer(&g, LARGE, &b) == VK_SUCCESS);
+    VkQueryPoolCreateInfo info = { .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                   .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 1 };
+    VkQueryPool pool;
+    REQUIRE(VK(CreateQueryPool)(g.device, &info, NULL, &pool) == VK_SUCCESS);
+    VK(ResetQueryPool)(g.device, pool, 0, 1);
+    VkSemaphore s = semaphore(&g, VK_SEMAPHORE_TYPE_TIMELINE, 1);
+    VkCommandBuffer c = gpu_begin(&g);
+    VK(CmdFillBuffer)(c, b.buffer, 0, LARGE, 1);
+    VK(CmdWriteTimestamp)(c, VK_PIPELINE_STAGE_TRANSFER_BIT, pool, 0);
+    CHECK(VK(EndCommandBuffer)(c) == VK_SUCCESS);
+    CHECK(submit_at(&g, s, 1, c) == VK_SUCCESS);
+    CHECK(submit_at(&g, s, 2, VK_NULL_HANDLE) == VK_SUCCESS);
+    nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    uint64_t t = 0;
+    CHECK(VK(GetQueryPoolResults)(g.device, pool, 0, 1, 8, &t, 8,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) == VK_SUCCESS);
+    CHECK(t);
+    VkSemaphoreSignalInfo signal = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
+                                     .semaphore = s, .value = 2 };
+    CHECK(VK(SignalSemaphore)(g.device, &signal) == VK_SUCCESS);
+    CHECK(VK(QueueWaitIdle)(g.queues[0]) == VK_SUCCESS);
+    VK(DestroySemaphore)(g.device, s, NULL);
+    VK(DestroyQueryPool)(g.device, pool, NULL);
+    gpu_buffer_free(&g, &b);
+    gpu_free(&g);
+}
+
 /* One primary, pending twice on each queue, that runs one secondary twice; and one of several
  * semaphores is waited for. */
 TEST(buffers_that_run_at_once)

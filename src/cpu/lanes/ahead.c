@@ -37,7 +37,7 @@ static struct LanesAhead *state(Emit *e)
 }
 
 /* Whether a value is another one in each iteration: made of a phi of the loop's, or beyond what is
- * looked at. Outside of loops: whether a loop has moved it on, so that this is the rest of a row. */
+ * looked at. Outside of loops: whether a loop has moved it on, so that a row's rest is here. */
 static bool moves_on(const Emit *e, const CfgLoop *loop, SpvId id, uint32_t depth)
 {
     const Cfg *c = e->cfg;
