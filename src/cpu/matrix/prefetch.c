@@ -116,13 +116,11 @@ void mat_prefetch(Emit *e, const SpvInst *i, const MatPrefetch *a)
  * prefetcher of the machine follows. */
 static LV leap_of(Emit *e, const SpvInst *i)
 {
-    /* Few subgroups without masks leave too little time in one. Into L2: rows that lie a power of
-     * two apart share the few lines of L1 that their addresses may have. Sum of 4 M floats, Zen 4,
-     * ratio to C's: 4 into L1 0.53, 8 0.47, 16 0.45; into L2 4 0.54, 8 0.61, 14 0.60. */
-    enum { ITERATIONS = 8 };
     const PassAheadStep *step = lanes_far_step(e, i);
     LV bytes = step ? step_bytes(&(PrefetchLoad){ e, i }, step) : NULL;
-    return bytes ? LLVMBuildMul(e->b, bytes, ir_int(e->i64, ITERATIONS), "") : NULL;
+    /* Few subgroups without masks leave too little time in one iteration. */
+    uint32_t ahead = lanes_of(e)->machine->tuning->leaps_ahead;
+    return bytes ? LLVMBuildMul(e->b, bytes, ir_int(e->i64, ahead), "") : NULL;
 }
 
 static LV is_beyond_l2(Emit *e)
@@ -159,10 +157,10 @@ void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
     bool lanes = emit_is_lanes(address);
     distance = distance ? distance : leap;
     side_by_side = side_by_side && lanes;
+    Near near = leap && lanes_of(e)->machine->tuning->leaps_into_l2 ? NEAR_L2 : NEAR_L1;
     for (uint32_t k = 0; k < (lanes && !side_by_side ? e->W : 1); k++) {
         LV at = lanes ? LLVMBuildExtractElement(e->b, address, ir_int(e->i32, k), "") : address;
-        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes,
-                     leap ? NEAR_L2 : NEAR_L1);
+        prefetch_run(e, at, distance, side_by_side ? bytes * e->W : bytes, near);
     }
     if_end(e, &f);
 }
