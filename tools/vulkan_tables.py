@@ -19,7 +19,8 @@ structures there are and what members they have; the profile says what the drive
     PROPERTIES(struct, designated initialisers...)
 
 A member name means the same in a core structure and in the extension's that it was promoted from,
-so the profile names each once. Names of members it lists that no structure has are an error.
+so the profile names each once; one that means something else elsewhere is named with its structure's
+name and a dot before it. Names of members it lists that no structure has are an error.
 """
 import os
 import re
@@ -183,10 +184,11 @@ def print_features(root):
 def print_properties(root):
     unused = set(profile.PROPERTIES)
     for name, s_type, members in query_structs(root, "VkPhysicalDeviceProperties2"):
-        known = [m for m in members if m in profile.PROPERTIES]
-        unused -= set(known)
+        known = [(m, key) for m in members for key in (m, "%s.%s" % (name, m))
+                 if key in profile.PROPERTIES]
+        unused -= {key for _, key in known}
         print("PROPERTIES(%s, .sType = %s%s)" % (name, s_type, "".join(
-            ", .%s = %s" % (m, profile.PROPERTIES[m]) for m in known)))
+            ", .%s = %s" % (m, profile.PROPERTIES[key]) for m, key in known)))
     if unused:
         sys.exit("no such properties: %s" % sorted(unused))
 

@@ -313,6 +313,7 @@ static void complete(const HvPhysical *p, VkBaseOutStructure *s)
 {
     const uint32_t size = p->instance->config.subgroup_size;
     const VkShaderStageFlags more = p->instance->config.graphics ? VK_SHADER_STAGE_FRAGMENT_BIT : 0;
+    uint32_t least;
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES: {
         VkPhysicalDeviceVulkan11Properties *v = (void *)s;
@@ -357,7 +358,7 @@ static void complete(const HvPhysical *p, VkBaseOutStructure *s)
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD: {
         VkPhysicalDeviceShaderCorePropertiesAMD *v = (void *)s;
         v->computeUnitsPerShaderArray = heddle_device_info(p->heddle)->threads;
-        v->wavefrontSize = size;
+        subgroup_sizes(p, &least, &v->wavefrontSize);
         break;
     }
     /* llama.cpp takes a device that does not say how many units it has to have 16, and splits

@@ -33,6 +33,16 @@ static bool nothing_runs(const HvDevice *d)
     return true;
 }
 
+bool queues_work(const HvDevice *d)
+{
+    for (int i = 0; i < N_QUEUES; i++) {
+        const HvQueue *q = d->queues[i];
+        if (q->running || (q->head && is_ready(q->head)))
+            return true;
+    }
+    return false;
+}
+
 static void free_all(const HvDevice *d, HvSubmission *s)
 {
     while (s) {

@@ -75,8 +75,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hv_ResetFences(VkDevice device, uint32_t n, const
 {
     HvDevice *d = HvDevice_of(device);
     pthread_mutex_lock(&d->lock);
-    for (uint32_t i = 0; i < n; i++)
-        HvFence_of(fences[i])->signaled = false;
+    for (uint32_t i = 0; i < n; i++) {
+        HvFence *f = HvFence_of(fences[i]);
+        f->signaled = false;
+        f->asked = 0;
+    }
     pthread_mutex_unlock(&d->lock);
     return VK_SUCCESS;
 }
@@ -88,13 +91,13 @@ enum { AT_ONCE = 100000, PATIENCE = 500000, MOST_PATIENCE = 2000000 };
 /* A program that asks again and again occupies a core that the work could use (llama.cpp's main
  * thread spins for 45 us between two questions). It gets its answer when a fence or a semaphore is
  * signaled, or later than it asked, each time by twice as much; whoever asks now and then does not
- * wait. */
+ * wait, nor who asks while nothing runs. */
 static bool is_signaled(HvDevice *d, HvFence *f)
 {
     uint64_t now = clock_ns();
     f->patience =
         now - f->asked >= AT_ONCE ? 0 : MIN(MAX(f->patience * 2, PATIENCE), MOST_PATIENCE);
-    if (f->patience && !f->signaled && !d->lost)
+    if (f->patience && !f->signaled && !d->lost && queues_work(d))
         sync_wait(d, NULL, now + f->patience);
     if (!f->signaled)
         f->asked = clock_ns();

@@ -530,6 +530,8 @@ DISPATCHABLE(HvQueue, VkQueue)
 
 HvQueue *queue_new(HvDevice *d);
 void queue_free(HvQueue *q); /* what was submitted has run */
+/* Under the lock: whether any queue runs something, or is about to. */
+bool queues_work(const HvDevice *d);
 /* Under the lock: if the next submission can start and nobody is there to run it, its thread is
  * woken. */
 void queue_wake(HvQueue *q);

@@ -37,8 +37,10 @@ static struct LanesAhead *state(Emit *e)
 }
 
 /* Whether a value is another one in each iteration: made of a phi of the loop's, or beyond what is
- * looked at. Outside of loops: whether a loop has moved it on, so that a row's rest is here. */
-static bool moves_on(const Emit *e, const CfgLoop *loop, SpvId id, uint32_t depth)
+ * looked at. Outside of loops: whether a loop has moved it on, so that a row's rest is here. Each
+ * value is asked for once. */
+static bool moves_on(const Emit *e, const CfgLoop *loop, SpvId id, uint32_t depth,
+                     struct LanesAhead *a)
 {
     const Cfg *c = e->cfg;
     const SpvInst *i = spv_def(e->module, id);
@@ -47,14 +49,13 @@ static bool moves_on(const Emit *e, const CfgLoop *loop, SpvId id, uint32_t dept
     const CfgLoop *of = p == UINT32_MAX ? NULL : c->blocks[p].loop;
     if (!loop && of && !of->parent)
         loop = of;
-    if (p == UINT32_MAX || of != loop)
+    if (p == UINT32_MAX || of != loop || a->asked[id] == a->question)
         return false;
+    a->asked[id] = a->question;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
     bool moves = loop && (i->op == SpvOpPhi || !depth || n > COUNT_OF(at));
-    if (!depth)
-        return moves;
-    for (uint32_t k = 0; k < n && !moves; k++)
-        moves = moves_on(e, loop, i->words[at[k]], depth - 1);
+    for (uint32_t k = 0; depth && k < MIN(n, COUNT_OF(at)) && !moves; k++)
+        moves = moves_on(e, loop, i->words[at[k]], depth - 1, a);
     return moves;
 }
 
@@ -102,9 +103,10 @@ static bool is_workgroups_own(const Emit *e, SpvId id, struct LanesAhead *a)
 static bool goes_through_a_row(Emit *e, const SpvInst *i)
 {
     const CfgLoop *loop = e->cfg->blocks[e->position].loop;
-    if ((loop && loop->parent) || !moves_on(e, loop, spv_operand(i, 0), DEPTH))
-        return false;
     struct LanesAhead *a = state(e);
+    a->question++;
+    if ((loop && loop->parent) || !moves_on(e, loop, spv_operand(i, 0), DEPTH, a))
+        return false;
     a->question++;
     return is_workgroups_own(e, spv_operand(i, 0), a);
 }
