@@ -15,20 +15,20 @@ layout(push_constant) uniform P { uint way[12]; };
 #define STAGE(K) \
     switch (way[K]) { \
     case 0: x += 3; break; \
-    case 1: case 2: x = x * 5 + 1; break; \
-    case 3: x ^= 7; break; \
-    case 4: x += a[K]; break; \
-    case 5: x -= 9; break; \
-    case 6: x = x + x; break; \
-    case 7: x |= 1; break; \
-    case 8: break; \
-    default: x *= 11; break; \
+    case 1: t = t * 5 + 1; break; \
+    case 2: t ^= 7; break; \
+    case 3: t += a[K]; break; \
+    case 4: t -= 9; break; \
+    case 5: t = t + t; break; \
+    case 6: t |= 1; break; \
+    case 7: t = ~t; break; \
+    default: t *= 11; break; \
     }
 
 void main()
 {
-    uint x = gl_GlobalInvocationID.x;
+    uint x = gl_GlobalInvocationID.x, t = 0;
     STAGE(0) STAGE(1) STAGE(2) STAGE(3) STAGE(4) STAGE(5)
     STAGE(6) STAGE(7) STAGE(8) STAGE(9) STAGE(10) STAGE(11)
-    b[gl_GlobalInvocationID.x] = a[x] + a[x + 1];
+    b[gl_GlobalInvocationID.x] = a[x] + a[x + 1] + t;
 }
