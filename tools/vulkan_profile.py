@@ -145,8 +145,8 @@ PROPERTIES = {
     "requiredSubgroupSizeStages": _STAGES,
     "maxComputeWorkgroupSubgroups": "128",
     # A core is a compute unit, which runs one subgroup at a time; registers as AVX2 has them.
-    "VkPhysicalDeviceShaderCorePropertiesAMD.shaderEngineCount": "1", "shaderArraysPerEngineCount": "1", "simdPerComputeUnit": "1",
-    "wavefrontsPerSimd": "1",
+    "VkPhysicalDeviceShaderCorePropertiesAMD.shaderEngineCount": "1",
+    "shaderArraysPerEngineCount": "1", "simdPerComputeUnit": "1", "wavefrontsPerSimd": "1",
     "sgprsPerSimd": "16", "minSgprAllocation": "16", "maxSgprAllocation": "16",
     "sgprAllocationGranularity": "16",
     "vgprsPerSimd": "16", "minVgprAllocation": "16", "maxVgprAllocation": "16",

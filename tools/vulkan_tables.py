@@ -19,8 +19,8 @@ structures there are and what members they have; the profile says what the drive
     PROPERTIES(struct, designated initialisers...)
 
 A member name means the same in a core structure and in the extension's that it was promoted from,
-so the profile names each once; one that means something else elsewhere is named with its structure's
-name and a dot before it. Names of members it lists that no structure has are an error.
+so the profile names each once; one that means something else elsewhere is named with its
+structure's name and a dot before it. Names of members it lists that no structure has are an error.
 """
 import os
 import re

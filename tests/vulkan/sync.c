@@ -17,6 +17,13 @@ static VkSemaphore semaphore(Gpu *g, VkSemaphoreType type, uint64_t value)
     return s;
 }
 
+static VkResult signal_semaphore(Gpu *g, VkSemaphore s, uint64_t value)
+{
+    VkSemaphoreSignalInfo info = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = s,
+                                   .value = value };
+    return VK(SignalSemaphore)(g->device, &info);
+}
+
 static VkFence fence(Gpu *g, VkFenceCreateFlags flags)
 {
     VkFenceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = flags };
@@ -85,9 +92,7 @@ TEST(timeline_semaphores)
     VkSemaphoreWaitInfo wait = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                  .semaphoreCount = 1, .pSemaphores = &s, .pValues = &value };
     CHECK(VK(WaitSemaphores)(g.device, &wait, 1000000) == VK_TIMEOUT);
-    VkSemaphoreSignalInfo signal = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
-                                     .semaphore = s, .value = 6 };
-    CHECK(VK(SignalSemaphore)(g.device, &signal) == VK_SUCCESS);
+    CHECK(signal_semaphore(&g, s, 6) == VK_SUCCESS);
     CHECK(VK(WaitSemaphores)(g.device, &wait, UINT64_MAX) == VK_SUCCESS);
     CHECK(VK(GetSemaphoreCounterValue)(g.device, s, &value) == VK_SUCCESS);
     CHECK_EQ_U64(value, 8);
@@ -250,13 +255,6 @@ typedef struct Rescue {
     atomic_bool over, late;
 } Rescue;
 
-static void signal_two(Gpu *g, VkSemaphore s)
-{
-    VkSemaphoreSignalInfo signal = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
-                                     .semaphore = s, .value = 2 };
-    CHECK(VK(SignalSemaphore)(g->device, &signal) == VK_SUCCESS);
-}
-
 static void *rescue(void *user)
 {
     Rescue *r = user;
@@ -264,7 +262,7 @@ static void *rescue(void *user)
         nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
     if (!atomic_load(&r->over)) {
         atomic_store(&r->late, true);
-        signal_two(r->g, r->s);
+        CHECK(signal_semaphore(r->g, r->s, 2) == VK_SUCCESS);
     }
     return NULL;
 }
@@ -301,7 +299,7 @@ TEST(queries_before_a_submission_that_waits)
     pthread_join(thread, NULL);
     CHECK(!r.late);
     if (!r.late)
-        signal_two(&g, s);
+        CHECK(signal_semaphore(&g, s, 2) == VK_SUCCESS);
     CHECK(VK(QueueWaitIdle)(g.queues[0]) == VK_SUCCESS);
     VK(DestroySemaphore)(g.device, s, NULL);
     VK(DestroyQueryPool)(g.device, pool, NULL);

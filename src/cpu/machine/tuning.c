@@ -51,7 +51,7 @@ static const CpuTuning rows[] = {
      * and from 1.09 to 1.13 of oneDNN (ld n+16 0.96 to 0.98 and 0.93 to 0.97), f32 by 1 to 2 %.
      * Zen 4: rows that lie a power of two apart share the eight ways of L1. Sum of 4 M floats,
      * ratio to C's, leaps 4 ahead into L1 0.53, 8 0.47, 16 0.45; into L2 4 0.54, 8 0.61, 14 0.60.
-     * Where L1 has twelve ways (Sapphire Rapids), 4 into L1 0.77, 8 into L2 0.71. */
+     * Where L1 has twelve ways (Emerald Rapids), 4 into L1 0.77, 8 into L2 0.71. */
     { .name = "Zen 4", .arch = "x86_64", .cpu = "znver4", .needs = CPU_AVX512,
       .vector_bits = 512, .accumulators = 24, .block_vectors = 4, .rows_ahead = 0,
       .leaps_ahead = 8, .leaps_into_l2 = true, EVERYWHERE },
