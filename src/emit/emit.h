@@ -45,6 +45,7 @@ typedef struct EmitAffine {
     uint32_t group;
     bool no_wrap; /* as unsigned numbers, the lanes of a group do not wrap */
     bool assumed; /* it holds as long as signed numbers do not wrap: for addresses only */
+    bool bounded; /* lanes that are not as expected most likely stopped at a bound */
 } EmitAffine;
 
 typedef struct EmitValue {

@@ -461,6 +461,12 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
                              alignment(e, p, part->type), mask ? mask : lanes_mask(e));
 }
 
+static LV load_near(Emit *e, const LanesNear *n, const LanesPart *part)
+{
+    count_side_by_side(e, &n->at, lanes_mask(e), emit_scalar_bytes(e, part->type));
+    return near_load(e, n, part, memory_type(e, part->type), alignment(e, &n->at, part->type));
+}
+
 static void scatter(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
     uint32_t size = emit_scalar_bytes(e, part->type);
@@ -648,14 +654,15 @@ static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, ui
 
 /* An access that is emitted twice, because its lanes most likely go on as expected
  * (EmitAffine.expected), are all inside, or are all active. The first way relies on that, the
- * second tests each lane. */
+ * last tests each lane. Between them there may be one for lanes that stopped at a bound. */
 typedef struct Ways {
     LV test[4];
     uint32_t n; /* conditions of the first way; 0: there is one way only */
-    LV mask;    /* of the lanes, all of which are active in the first way; NULL: as in the second */
-    EmitPointer way[2];
-    LanesTable *table; /* the first way's, where lanes are expected to differ by constants */
-    LLVMBasicBlockRef begin[2], end[2], done;
+    LV mask;    /* of the lanes, all of which are active in the first way; NULL: as in the last */
+    EmitPointer way[2]; /* the first and the last */
+    LanesTable *table;  /* the first way's, where lanes are expected to differ by constants */
+    LanesNear *near;    /* the second's of three; NULL: there are two */
+    LLVMBasicBlockRef begin[3], end[3], done;
 } Ways;
 
 static void be_inside(Ways *w, LV inside)
@@ -797,6 +804,8 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         expect_affine(e, &w, p, part, n);
     if (!store)
         expect_all_active(e, &w, part, n);
+    if (w.n && n == 1 && !store && !w.table && near_suits(e, p, part))
+        *(w.near = NEW(e->arena, LanesNear)) = (LanesNear){ .at = *p };
     if (w.n)
         branch_to_ways(e, &w);
     if (w.mask)
@@ -804,20 +813,37 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     return w;
 }
 
-/* Ends the first way and begins the second, or ends the access. True: there is a second way. */
-static bool ways_next(Emit *e, Ways *w, uint32_t k)
+/* Branches to the second way or to the last one, and continues with the second. */
+static void branch_to_near(Emit *e, Ways *w, const LanesPart *part)
 {
+    LV mask = access_mask(e, &w->way[1], part->byte, emit_scalar_bytes(e, part->type));
+    EmitPointer p = w->near->at;
+    LV near = near_test(e, &p, part, mask, w->near);
+    LLVMBasicBlockRef begin = emit_new_block(e, "access.near");
+    w->begin[2] = emit_new_block(e, "access.far");
+    LLVMBuildCondBr(e->b, near, begin, w->begin[2]);
+    LLVMPositionBuilderAtEnd(e->b, begin);
+}
+
+static uint32_t n_ways(const Ways *w) { return !w->n ? 1 : w->near ? 3 : 2; }
+
+/* Ends way k and begins the next, or ends the access. True: there is a next way. */
+static bool ways_next(Emit *e, Ways *w, const LanesPart *part, uint32_t k)
+{
+    bool is_last = k + 1 == n_ways(w);
     if (!w->n)
         return false;
-    lanes_of(e)->seldom = !k;
+    lanes_of(e)->seldom = !is_last;
     if (w->mask)
         e->mask = w->mask;
     w->end[k] = LLVMGetInsertBlock(e->b);
     LLVMBuildBr(e->b, w->done);
-    LLVMPositionBuilderAtEnd(e->b, k ? w->done : w->begin[1]);
+    LLVMPositionBuilderAtEnd(e->b, is_last ? w->done : w->begin[k + 1]);
     if (!k && w->table)
         w->way[1].lane_index = table_index_again(e, w->way[1].lane_index, TABLE_DEPTH);
-    return !k;
+    if (!k && w->near)
+        branch_to_near(e, w, part);
+    return !is_last;
 }
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
@@ -825,18 +851,21 @@ static bool ways_next(Emit *e, Ways *w, uint32_t k)
 void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t k = 0;
-    LV *v[2] = { leaves, NEW_ARRAY(e->arena, LV, n + 1) };
+    LV *v = NEW_ARRAY(e->arena, LV, 3 * (n + 1));
     Ways w = ways_begin(e, p, part, n, false);
     do {
         if (!k && w.table)
-            table_load(e, p, w.table, part, n, v[k]);
+            table_load(e, p, w.table, part, n, v);
+        else if (k == 1 && w.near)
+            v[n] = load_near(e, w.near, part);
         else
-            load_parts(e, &w.way[k], part, n, v[k]);
-    } while (ways_next(e, &w, k++));
-    for (k = 0; k < n && w.n; k++) {
-        LV from[2] = { v[0][k], v[1][k] };
-        leaves[k] = LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "");
-        LLVMAddIncoming(leaves[k], from, w.end, 2);
+            load_parts(e, &w.way[MIN(k, 1)], part, n, v + k * n);
+    } while (ways_next(e, &w, part, k++));
+    for (k = 0; k < n; k++) {
+        LV from[3] = { v[k], v[n + k], v[2 * n + k] };
+        leaves[k] = w.n ? LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "") : from[0];
+        if (w.n)
+            LLVMAddIncoming(leaves[k], from, w.end, n_ways(&w));
     }
     for (k = 0; k < n; k++) /* behind all phis */
         leaves[k] = from_memory(e, part[k].type, leaves[k]);
@@ -864,5 +893,5 @@ void access_store(Emit *e, const EmitPointer *p, const LV *leaves)
     do {
         memcpy(copy, v, n * sizeof *v);
         store_parts(e, &w.way[k], part, n, copy);
-    } while (ways_next(e, &w, k++));
+    } while (ways_next(e, &w, part, k++));
 }

@@ -66,8 +66,10 @@ EmitAffine affine_join(Emit *e, EmitAffine *a, EmitAffine *b)
     LV expected = a->expected ? a->expected : b->expected;
     if (a->expected && b->expected && a->expected != b->expected)
         expected = LLVMBuildAnd(e->b, a->expected, b->expected, "");
-    bool assumed = a->assumed || b->assumed;
-    return (EmitAffine){ .group = group, .expected = expected, .assumed = assumed };
+    return (EmitAffine){ .group = group,
+                         .expected = expected,
+                         .assumed = a->assumed || b->assumed,
+                         .bounded = a->bounded || b->bounded };
 }
 
 bool affine_is_whole(const Emit *e, const EmitAffine *a)
@@ -463,6 +465,7 @@ static EmitAffine affine_choice(Emit *e, const SpvInst *i, uint32_t k, LV result
     LV other = lanes_and(e, e->mask, LLVMBuildICmp(e->b, LLVMIntNE, result, counting, ""));
     LV is = LLVMBuildNot(e->b, lanes_any(e, other), "");
     r.expected = r.expected ? LLVMBuildAnd(e->b, r.expected, is, "") : is;
+    r.bounded = true;
     return r;
 }
 

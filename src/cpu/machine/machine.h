@@ -88,6 +88,7 @@ struct CpuTuning {
     uint32_t rows_ahead;     /* blocks of A's rows that are prefetched where A is cold: 0 or 1 */
     uint32_t queues;         /* wait queues: iterations that a prefetch is ahead at most */
     uint32_t row_ahead;      /* bytes that a prefetch is ahead in rows that follow one another */
+    uint32_t row_again;      /* as far ahead they are fetched again, into L1 both times; 0: not */
     uint32_t leaps_ahead;    /* iterations that it is ahead of lanes that leap from page to page */
     bool leaps_into_l2;      /* and no nearer */
 

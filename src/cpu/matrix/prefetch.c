@@ -130,15 +130,20 @@ static LV is_beyond_l2(Emit *e)
 }
 
 /* Without a branch: where the caches hold the data, what is read now is prefetched. Into L2, as L1
- * waits for few lines at once. */
+ * waits for few lines at once, or else twice. */
 static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes;
     LV distance, at = lanes_row_ahead(e, i, p, &bytes, &distance);
     if (!at)
         return;
-    distance = LLVMBuildSelect(e->b, is_beyond_l2(e), distance, ir_int(e->i64, 0), "");
-    prefetch_run(e, at, distance, bytes, NEAR_L2);
+    LV beyond = is_beyond_l2(e), here = ir_int(e->i64, 0);
+    uint32_t again = lanes_of(e)->machine->tuning->row_again;
+    prefetch_run(e, at, LLVMBuildSelect(e->b, beyond, distance, here, ""), bytes,
+                 again ? NEAR_L1 : NEAR_L2);
+    if (again)
+        prefetch_run(e, at, LLVMBuildSelect(e->b, beyond, ir_int(e->i64, again), here, ""), bytes,
+                     NEAR_L1);
 }
 
 void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)

@@ -14,7 +14,7 @@
 
 #include <sys/mman.h>
 
-enum { LOCAL = 128, LIMIT = 6005, MARGIN = 4096, ROOM = 16384, BINDINGS = 3 };
+enum { LOCAL = 128, LIMIT = 6005, MARGIN = 4096, ROOM = 16384, BINDINGS = 3, REACH = 21 };
 
 static bool thorough(void) { return getenv("HEDDLE_TEST_ALL") != NULL; }
 
@@ -79,6 +79,7 @@ typedef struct Access {
     bool neighbours;            /* elements at i + 1 and i + 2 as well */
     bool wide;                  /* indices are Push.wide + ..., in 64 bits */
     bool leaves_out;            /* lanes l % 3 == 1 do nothing */
+    bool bounded;               /* indices are s + REACH at most */
     bool nothing;               /* theirs is a buffer of no bytes, which they read as 0 */
 } Access;
 static const Access accesses[] = {
@@ -88,6 +89,9 @@ static const Access accesses[] = {
     { .body = "if (l % 3 != 1) AT(index()) = T(16 + KEY);", STORES, .leaves_out = true },
     { .body = "int i = index(); o[l] = AT(i) + AT(i + 1) * T(3) + AT(i + 2) * T(5);",
       .neighbours = true },
+    { .body = "o[l] = AT(min(index(), p.s + REACH));", .bounded = true },
+    { .body = "if (l % 3 != 1) o[l] = AT(min(index(), p.s + REACH));", .leaves_out = true,
+      .bounded = true },
     { .body = "o[l] = atomicAdd(AT(index()), T(1));", ADDS },
 };
 
@@ -114,13 +118,13 @@ static SpvModule *module_of(Arena *arena, const Kernel *k)
         "layout(constant_id = 1) const int TIMES = 0;\n"
         "layout(constant_id = 2) const int BLOCK = 0;\n"
         "layout(push_constant) uniform Push { int u; int s; } p;\n"
-        "#define T %s\n#define AT(x) %s\n#define KEY (l & MASK)\n"
+        "#define T %s\n#define AT(x) %s\n#define KEY (l & MASK)\n#define REACH %u\n"
         "layout(std430, binding = 0) buffer O { T o[]; };\n"
         "layout(std430, binding = 1) buffer A { %s };\n"
         "uint l = gl_LocalInvocationIndex;\n"
         "int index() { return int(uint(p.s) + KEY * uint(TIMES) + (l >> 2) * uint(BLOCK)); }\n"
         "void main() { %s }\n",
-        LOCAL, k->element->type, path, k->place->members, k->access->body), &sink);
+        LOCAL, k->element->type, path, REACH, k->place->members, k->access->body), &sink);
 }
 
 /* ---- what should come of it ------------------------------------------------------------------ */
@@ -134,6 +138,8 @@ static __int128 offset_of(const Kernel *k, const Push *p, uint32_t l, uint32_t b
     uint32_t far = (l & k->lanes->mask) * (uint32_t)k->lanes->times +
                    (l >> 2) * (uint32_t)k->lanes->block;
     __int128 index = (int32_t)((uint32_t)p->s + far + beside), u = p->u;
+    if (k->access->bounded)
+        index = MIN(index, (int32_t)((uint32_t)p->s + REACH));
     if (k->access->wide)
         index = (int64_t)((uint64_t)p->wide + (uint64_t)(int32_t)far);
     if (at->own)
