@@ -103,6 +103,7 @@ struct CpuTuning {
     uint32_t blocks_per_thread; /* of a dispatch, at least */
     uint32_t block_groups;      /* workgroups of a block, at most */
     uint32_t prefetch_l2s;      /* data of so many L2 caches is worth prefetching */
+    uint32_t one_by_one_l2s;    /* with so much data workgroups read one row after another; 0: no */
     uint32_t panel_groups;      /* workgroups that a panel of blocks is wide */
 };
 const CpuTuning *cpu_tuning(const CpuTarget *t); /* by triple, cpu and sets */

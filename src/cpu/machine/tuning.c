@@ -53,13 +53,15 @@ static const CpuTuning rows[] = {
      * ratio to C's, leaps 4 ahead into L1 0.53, 8 0.47, 16 0.45; into L2 4 0.54, 8 0.61, 14 0.60.
      * Where L1 has twelve ways (Emerald Rapids), 4 into L1 0.77, 8 into L2 0.71.
      * Zen 5, rows from memory, one thread, GB/s, into L2, into L1, and again 2048 ahead: f16 27,
-     * 32, 33; q8_0 19, 28, 35. llama.cpp's tokens a second: 93, 96, 101; 144, 155, 160. */
+     * 32, 33; q8_0 19, 28, 35. llama.cpp's tokens a second: 93, 96, 101; 144, 155, 160. Workgroups
+     * two at once and one by one, two threads: 47, 70; 37, 53; q4_0 62, 56, from L3 68, 58; tokens
+     * 104, 103; 171, 216; 389, 388. */
     { .name = "Zen 4", .arch = "x86_64", .cpu = "znver4", .needs = CPU_AVX512,
       .vector_bits = 512, .accumulators = 24, .block_vectors = 4, .rows_ahead = 0,
       .leaps_ahead = 8, .leaps_into_l2 = true, EVERYWHERE },
     { .name = "Zen with AVX-512", .arch = "x86_64", .cpu = "znver", .needs = CPU_AVX512,
       .vector_bits = 512, .accumulators = 24, .block_vectors = 4, .rows_ahead = 0,
-      .row_again = 2048, .leaps_ahead = 4, EVERYWHERE },
+      .row_again = 2048, .one_by_one_l2s = 32, .leaps_ahead = 4, EVERYWHERE },
     /* Emerald Rapids starts a vdpbf16ps every other cycle: 102 Gop/s at 256, two fmas a cycle
      * reach 139 with conversions. Zen 5 does twice its fmas' work (prototypes: 498 to 243). */
     { .name = "x86-64 with AVX-512", .arch = "x86_64", .cpu = "", .needs = CPU_AVX512,

@@ -173,6 +173,14 @@ static bool used_lately(CpuDevice *device, const CpuDispatch *d)
     return lately;
 }
 
+/* Whether what a dispatch reads comes from memory, most likely, and the machine's prefetchers
+ * follow rows only if workgroups read them one after the other. */
+static bool one_by_one(const CpuDevice *device, const CpuDispatch *d, bool lately)
+{
+    uint64_t data = footprint(d), l2 = device->l2_bytes, l2s = device->tuning->one_by_one_l2s;
+    return l2s && data != UINT64_MAX && data > (lately ? l2 * l2s : l2);
+}
+
 /* How many workgroups run together: 1, or as many as the caches and the number of threads allow. */
 static uint32_t decide_interleave(const ExecPlan *p, const CpuDevice *device, uint32_t threads)
 {
@@ -668,7 +676,9 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
         threads = MIN(threads, dispatch->max_threads);
     plan_panels(&plan, d);
     plan_blocks(&plan, d, threads);
-    plan.beyond_l2 |= !used_lately(d, dispatch);
+    bool lately = used_lately(d, dispatch);
+    plan.beyond_l2 |= !lately;
+    plan.coarse &= !one_by_one(d, dispatch, lately);
     plan.one_thread = threads == 1 || plan.n_blocks == 1;
     ExecPool *pool = take_pool(d);
     if (!pool)
