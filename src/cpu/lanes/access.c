@@ -463,7 +463,8 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
 
 static LV load_near(Emit *e, const LanesNear *n, const LanesPart *part)
 {
-    count_side_by_side(e, &n->at, lanes_mask(e), emit_scalar_bytes(e, part->type));
+    LV mask = n->mask ? n->mask : lanes_mask(e);
+    count_side_by_side(e, &n->at, mask, emit_scalar_bytes(e, part->type));
     return near_load(e, n, part, memory_type(e, part->type), alignment(e, &n->at, part->type));
 }
 

@@ -2,9 +2,9 @@
  *
  * Loads of lanes that would lie side by side if some of them had not stopped at a bound, as
  * indices do that are clamped to the edge of an array: each lies less than a vector behind the
- * first of its group. So what the group needs is loaded as one vector, of which nothing is read
- * but the elements that active lanes take, and permuted by the lanes' distances. A gather takes
- * half as long again (docs/PERFORMANCE.md).
+ * first of its group. So what the group needs is loaded as one vector, from the first active
+ * lane's element to the last one's at most, and permuted by the lanes' distances. Gathers take a
+ * quarter to a half longer (docs/PERFORMANCE.md).
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -63,9 +63,12 @@ LV near_test(Emit *e, const EmitPointer *p, const LanesPart *part, LV mask, Lane
     const Permutation *how = permutation(e, bits, MIN(p->affine.group, e->W));
     /* lanes that are not active hold anything */
     LV index = LLVMBuildFreeze(e->b, p->lane_index, "");
-    LV distance = LLVMBuildSub(e->b, index, spread(e, index, how->lanes, 0), "");
-    LV far = LLVMBuildNot(e->b, less(e, distance, how->lanes), "");
+    LV first = spread(e, index, how->lanes, 0), distance = LLVMBuildSub(e->b, index, first, "");
+    /* indices are signed: one that wraps behind the first is not near it */
+    LV far = LLVMBuildOr(e->b, LLVMBuildNot(e->b, less(e, distance, how->lanes), ""),
+                         LLVMBuildICmp(e->b, LLVMIntSLT, index, first, ""), "");
     *out = (LanesNear){ .at = *p, .mask = mask };
+    out->at.lane_index = index;
     out->at.affine = (EmitAffine){ .stride = 1, .group = how->lanes };
     out->distance = arith_resize(e->b, distance, e->i32, false);
     if (!mask) {
@@ -76,7 +79,8 @@ LV near_test(Emit *e, const EmitPointer *p, const LanesPart *part, LV mask, Lane
     return LLVMBuildNot(e->b, lanes_any(e, lanes_and(e, mask, far)), "");
 }
 
-/* Which elements behind its first lane's active lanes of a group take. */
+/* Which elements, counted from the first lane's, a group loads: those that active lanes take, or if
+ * all are active, up to the last lane's. */
 static LV needed(Emit *e, const LanesNear *n, uint32_t group)
 {
     uint32_t lanes = n->at.affine.group;

@@ -174,11 +174,15 @@ static bool used_lately(CpuDevice *device, const CpuDispatch *d)
 }
 
 /* Whether what a dispatch reads comes from memory, most likely, and the machine's prefetchers
- * follow rows only if workgroups read them one after the other. */
+ * follow rows only if workgroups read them one after the other. In a grid of several rows of
+ * workgroups these read the same data, so that it comes from memory seldom. */
 static bool one_by_one(const CpuDevice *device, const CpuDispatch *d, bool lately)
 {
-    uint64_t data = footprint(d), l2 = device->l2_bytes, l2s = device->tuning->one_by_one_l2s;
-    return l2s && data != UINT64_MAX && data > (lately ? l2 * l2s : l2);
+    uint64_t l2s = device->tuning->one_by_one_l2s, l2 = device->l2_bytes;
+    if (!l2s || d->groups[1] > 1 || d->groups[2] > 1)
+        return false;
+    uint64_t data = footprint(d);
+    return data != UINT64_MAX && data > (lately ? l2 * l2s : l2);
 }
 
 /* How many workgroups run together: 1, or as many as the caches and the number of threads allow. */

@@ -14,7 +14,7 @@
 
 #include <sys/mman.h>
 
-enum { LOCAL = 128, LIMIT = 6005, MARGIN = 4096, ROOM = 16384, BINDINGS = 3, REACH = 21 };
+enum { LOCAL = 128, LIMIT = 6005, MARGIN = 4096, ROOM = 16384, BINDINGS = 3, REACH = 15 };
 
 static bool thorough(void) { return getenv("HEDDLE_TEST_ALL") != NULL; }
 
@@ -69,6 +69,7 @@ static const Place places[] = {
 /* Indices of the lanes: i = s + (l & mask) * times + (l >> 2) * block, which is how four lanes
  * share a block of so many elements. */
 typedef struct Lanes { uint32_t mask; int32_t times, block; } Lanes;
+enum { COUNTING = 1 };
 static const Lanes lanes[] = { { 0, 0, 0 }, { 127, 1, 0 }, { 127, -1, 0 }, { 127, 3, 0 },
                                { 7, 4, 0 }, { 120, 1, 0 }, { 3, 1, 9 } };
 
@@ -79,7 +80,7 @@ typedef struct Access {
     bool neighbours;            /* elements at i + 1 and i + 2 as well */
     bool wide;                  /* indices are Push.wide + ..., in 64 bits */
     bool leaves_out;            /* lanes l % 3 == 1 do nothing */
-    bool bounded;               /* indices are s + REACH at most */
+    bool bounded;               /* indices are s | REACH at most */
     bool nothing;               /* theirs is a buffer of no bytes, which they read as 0 */
 } Access;
 static const Access accesses[] = {
@@ -89,8 +90,8 @@ static const Access accesses[] = {
     { .body = "if (l % 3 != 1) AT(index()) = T(16 + KEY);", STORES, .leaves_out = true },
     { .body = "int i = index(); o[l] = AT(i) + AT(i + 1) * T(3) + AT(i + 2) * T(5);",
       .neighbours = true },
-    { .body = "o[l] = AT(min(index(), p.s + REACH));", .bounded = true },
-    { .body = "if (l % 3 != 1) o[l] = AT(min(index(), p.s + REACH));", .leaves_out = true,
+    { .body = "o[l] = AT(min(index(), p.s | REACH));", .bounded = true },
+    { .body = "if (l % 3 != 1) o[l] = AT(min(index(), p.s | REACH));", .leaves_out = true,
       .bounded = true },
     { .body = "o[l] = atomicAdd(AT(index()), T(1));", ADDS },
 };
@@ -139,7 +140,7 @@ static __int128 offset_of(const Kernel *k, const Push *p, uint32_t l, uint32_t b
                    (l >> 2) * (uint32_t)k->lanes->block;
     __int128 index = (int32_t)((uint32_t)p->s + far + beside), u = p->u;
     if (k->access->bounded)
-        index = MIN(index, (int32_t)((uint32_t)p->s + REACH));
+        index = MIN(index, p->s | REACH);
     if (k->access->wide)
         index = (int64_t)((uint64_t)p->wide + (uint64_t)(int32_t)far);
     if (at->own)
@@ -365,7 +366,8 @@ static void check_element(const Element *t)
             SpvModule *m = module_of(&arena, &k);
             CHECK(m != NULL);
             for (uint32_t l = 0; m && l < COUNT_OF(lanes); l++)
-                if (thorough() || ++turn % (3 * HEDDLE_TEST_STEP) == 0) {
+                if (thorough() || ++turn % (3 * HEDDLE_TEST_STEP) == 0 ||
+                    (k.access->bounded && l == COUNTING)) {
                     k.lanes = &lanes[l];
                     run_kernel(&k, m, turn / 3);
                 }
