@@ -21,6 +21,12 @@ static const char *const loads[] = {
     "if ((i ^ first) % 5 < 2) o[i] = a[clamp(i, first, last - 1)];",
 };
 
+/* Lanes that follow one another, and rows of 16 that as far as the compiler sees need not. */
+static const char *const indices[] = {
+    "int(gl_LocalInvocationIndex)",
+    "int(gl_LocalInvocationID.y) * width + int(gl_LocalInvocationID.x)",
+};
+
 static bool is_active(uint32_t load, int32_t i, int32_t first, int32_t last)
 {
     return load == 0 ? i >= first && i < last : load == 1 || (i ^ first) % 5 < 2;
@@ -48,7 +54,7 @@ static bool copies(const Copier *c, const uint8_t *a, int32_t first, int32_t las
 {
     uint8_t out[LOCAL * 8], expected[LOCAL * 8];
     DiagSink sink = { 0 };
-    int32_t push[2] = { first, last };
+    int32_t push[3] = { first, last, 16 };
     memset(out, 0, sizeof out);
     memset(expected, 0, sizeof expected);
     for (int32_t i = 0; i < LOCAL; i++)
@@ -81,17 +87,18 @@ TEST(nothing_beyond_a_page_is_loaded)
     Arena arena = { 0 };
     Copier c = { .device = cpu_device_new(1, true, &sink) };
     REQUIRE(page && c.device);
-    for (uint32_t v = 0; have_glslang() && v < COUNT_OF(types) * COUNT_OF(loads); v++) {
-        uint32_t t = v / COUNT_OF(loads);
-        c.load = v % COUNT_OF(loads);
+    enum { LOADS = COUNT_OF(loads), INDICES = COUNT_OF(indices) };
+    for (uint32_t v = 0; have_glslang() && v < COUNT_OF(types) * LOADS * INDICES; v++) {
+        uint32_t t = v / LOADS / INDICES;
+        c.load = v % LOADS;
         SpvModule *m = glsl_module(&arena, arena_printf(&arena,
             "#version 460\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
-            "layout(local_size_x = %u) in;\n"
-            "layout(push_constant) uniform Push { int first, last; };\n"
+            "layout(local_size_x = 16, local_size_y = %u) in;\n"
+            "layout(push_constant) uniform Push { int first, last, width; };\n"
             "layout(std430, binding = 0) buffer O { %s o[]; };\n"
             "layout(std430, binding = 1) buffer A { %s a[]; };\n"
-            "void main() { int i = int(gl_LocalInvocationIndex); %s }\n",
-            LOCAL, types[t].name, types[t].name, loads[c.load]), &sink);
+            "void main() { int i = %s; %s }\n", LOCAL / 16, types[t].name, types[t].name,
+            indices[v / LOADS % INDICES], loads[c.load]), &sink);
         c.bytes = types[t].bytes;
         for (uint32_t k = 0; m && k < COUNT_OF(machines) * 2; k++) {
             CpuTarget target;
