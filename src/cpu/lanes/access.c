@@ -96,6 +96,24 @@ static void plain_store(Emit *e, const EmitPointer *p, LV v, LV address, unsigne
         LLVMSetVolatile(store, 1);
 }
 
+/* ---- counting -------------------------------------------------------------------------------- */
+
+void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
+{
+    bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
+    if (own || p->at.rule == LAYOUT_LANES)
+        return;
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL, 1);
+    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), mask, bytes);
+}
+
+/* One of all lanes, or of those in the mask. */
+static void count_side_by_side(Emit *e, const EmitPointer *p, LV mask, uint64_t bytes)
+{
+    access_count(e, p, mask ? HEDDLE_ACCESS_MASKED : HEDDLE_ACCESS_VECTOR, mask,
+                 mask ? bytes : bytes * e->W);
+}
+
 /* ---- leaves in memory ------------------------------------------------------------------------ */
 
 /* In memory a bool is a byte. */
@@ -194,45 +212,33 @@ static LV access_mask(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size
     return inside ? lanes_and(e, e->mask, inside) : e->mask;
 }
 
-/* A group's address, and its active lanes (NULL: all). If there are none, memory that is there is
- * accessed: a Zen 5 takes 140 ns to find out that nothing is wanted of a page that the program may
- * not touch, or has not touched yet, as rows beyond an image's edge may have it. */
-static LV group_place(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t k, bool store,
-                      LV *active)
-{
-    uint32_t group = MIN(p->affine.group, e->W);
-    LV address = address_group(e, p, part->byte, k);
-    *active = e->mask ? ir_part(e->b, e->mask, k * group, group) : NULL;
-    if (!*active || group == e->W)
-        return address;
-    LV other = store ? variables_dropped(e) : access_zeros(e);
-    return LLVMBuildSelect(e->b, lanes_any(e, *active), address, other, "");
-}
-
 static LV load_groups(Emit *e, const EmitPointer *p, const LanesPart *part)
 {
+    LT scalar = memory_type(e, part->type);
     uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
     uint32_t align = alignment(e, p, part->type);
-    LV *piece = NEW_ARRAY(e->arena, LV, n);
-    LT type = LLVMVectorType(memory_type(e, part->type), group);
-    access_count_together(e, p, e->mask, emit_scalar_bytes(e, part->type));
+    LV mask = e->mask, *piece = NEW_ARRAY(e->arena, LV, n);
+    LT type = LLVMVectorType(scalar, group);
+    count_side_by_side(e, p, mask, emit_scalar_bytes(e, part->type));
     for (uint32_t k = 0; k < n; k++) {
-        LV active, address = group_place(e, p, part, k, false, &active);
-        piece[k] = active ? lanes_masked_load(e, type, address, align, active)
-                          : plain_load(e, p, type, address, align);
+        LV address = address_group(e, p, part->byte, k);
+        piece[k] =
+            mask ? lanes_masked_load(e, type, address, align, ir_part(e->b, mask, k * group, group))
+                 : plain_load(e, p, type, address, align);
     }
     return ir_concatenate(e->b, piece, n);
 }
 
 static void store_groups(Emit *e, const EmitPointer *p, const LanesPart *part, LV v)
 {
-    uint32_t group = MIN(p->affine.group, e->W), align = alignment(e, p, part->type);
-    access_count_together(e, p, e->mask, emit_scalar_bytes(e, part->type));
-    for (uint32_t k = 0; k < e->W / group; k++) {
-        LV active, address = group_place(e, p, part, k, true, &active);
-        LV piece = ir_part(e->b, v, k * group, group);
-        if (active)
-            lanes_masked_store(e, piece, address, align, active);
+    uint32_t group = MIN(p->affine.group, e->W), n = e->W / group;
+    uint32_t align = alignment(e, p, part->type);
+    LV mask = e->mask;
+    count_side_by_side(e, p, mask, emit_scalar_bytes(e, part->type));
+    for (uint32_t k = 0; k < n; k++) {
+        LV address = address_group(e, p, part->byte, k), piece = ir_part(e->b, v, k * group, group);
+        if (mask)
+            lanes_masked_store(e, piece, address, align, ir_part(e->b, mask, k * group, group));
         else
             plain_store(e, p, piece, address, align);
     }
@@ -367,7 +373,7 @@ static void load_wide(Emit *e, const Wide *w, LV *leaves)
 {
     uint32_t n_groups = e->W / w->group;
     bool splits = splits_rows(e, w);
-    access_count_together(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
+    count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
     LV of_group[ACCESS_WIDEST], *piece = NEW_ARRAY(e->arena, LV, (size_t)n_groups * w->n);
     for (uint32_t g = 0; g < n_groups; g++) {
         if (splits)
@@ -385,7 +391,7 @@ static void store_wide(Emit *e, const Wide *w, const LV *leaves)
 {
     LV piece[4];
     uint32_t count = w->stride > 2 ? 4 : 2;
-    access_count_together(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
+    count_side_by_side(e, w->p, e->mask, (uint64_t)w->n * emit_scalar_bytes(e, w->part[0].type));
     int lane[WIDEST];
     for (uint32_t k = 0; k < w->group * w->stride; k++)
         lane[k] = k % w->stride < w->n ? (int)(k % w->stride * w->group + k / w->stride) : -1;
@@ -458,7 +464,7 @@ static LV gather(Emit *e, const EmitPointer *p, const LanesPart *part)
 static LV load_near(Emit *e, const LanesNear *n, const LanesPart *part)
 {
     LV mask = n->mask ? n->mask : lanes_mask(e);
-    access_count_together(e, &n->at, mask, emit_scalar_bytes(e, part->type));
+    count_side_by_side(e, &n->at, mask, emit_scalar_bytes(e, part->type));
     return near_load(e, n, part, memory_type(e, part->type), alignment(e, &n->at, part->type));
 }
 
@@ -484,7 +490,7 @@ static uint32_t load_chunk(Emit *e, const EmitPointer *p, const LanesPart *part,
         return 0;
     uint32_t loaded = chunks_load(e, p, part, n, leaves);
     for (uint32_t k = 0; k < loaded; k++)
-        access_count_together(e, p, e->mask, emit_scalar_bytes(e, part[k].type));
+        count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part[k].type));
     return loaded;
 }
 
@@ -505,7 +511,7 @@ static LV load_part(Emit *e, const EmitPointer *p, const LanesPart *part)
     LV v = windows_load(e, p, part, lanes, alignment(e, p, part->type));
     if (!v)
         return gather(e, p, part);
-    access_count_together(e, p, NULL, emit_scalar_bytes(e, part->type));
+    count_side_by_side(e, p, NULL, emit_scalar_bytes(e, part->type));
     return v;
 }
 
@@ -526,7 +532,7 @@ static void store_part(Emit *e, const EmitPointer *p, const LanesPart *part, LV 
     } else if (in_groups(e, p, part)) {
         store_groups(e, p, part, v);
     } else if (holes_suit(e, p, part)) {
-        access_count_together(e, p, e->mask, emit_scalar_bytes(e, part->type));
+        count_side_by_side(e, p, e->mask, emit_scalar_bytes(e, part->type));
         holes_store(e, p, part, v, alignment(e, p, part->type));
     } else {
         scatter(e, p, part, v);

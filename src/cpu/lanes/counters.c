@@ -70,21 +70,6 @@ void lanes_count(Emit *e, DeviceStat stat, LV mask, uint64_t n)
     vec_push(e->arena, &counts->list, c);
 }
 
-void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes)
-{
-    bool own = p->storage == SpvStorageClassFunction || p->storage == SpvStorageClassPrivate;
-    if (own || p->at.rule == LAYOUT_LANES)
-        return;
-    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESSES + kind), NULL, 1);
-    lanes_count(e, (DeviceStat)(DEVICE_STAT_ACCESS_BYTES + kind), mask, bytes);
-}
-
-void access_count_together(Emit *e, const EmitPointer *p, LV mask, uint64_t bytes)
-{
-    access_count(e, p, mask ? HEDDLE_ACCESS_MASKED : HEDDLE_ACCESS_VECTOR, mask,
-                 mask ? bytes : bytes * e->W);
-}
-
 static void add_sums(Emit *e, LLVMBuilderRef b)
 {
     const struct LanesCounters *c = lanes_of(e)->counters;

@@ -104,12 +104,9 @@ LanesLoop by_lanes_begin(Emit *e, LV address, LV mask, LV *at);
 LV by_lanes_values(Emit *e);
 LV by_lanes_element(Emit *e, LT element, LV array, LV index);
 
-/* counters.c: counts an access to memory that others can see: its bytes, or with a mask those of a
- * lane; one of vectors, of a lane's bytes: of all lanes, or of those in the mask. */
-void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes);
-void access_count_together(Emit *e, const EmitPointer *p, LV mask, uint64_t bytes);
-
 /* access.c: EmitTarget.load, store, load_leaf, store_leaf; address.c: address; copy.c */
+/* Counts an access to memory that others can see: its bytes, or with a mask those of a lane. */
+void access_count(Emit *e, const EmitPointer *p, HeddleAccess kind, LV mask, uint64_t bytes);
 LV access_zeros(Emit *e); /* 64 bytes of memory, for loads that must not read where they would */
 void access_load(Emit *e, const EmitPointer *p, LV *leaves);
 void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
