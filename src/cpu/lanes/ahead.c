@@ -197,10 +197,10 @@ static bool is_repeated(Emit *e, const EmitPointer *p, const Reach *what)
 
 /* The usual distance; where what a workgroup reads is longer, so that this leads to its own rows,
  * the next workgroup's. */
-static LV distance_ahead(Emit *e, const SpvInst *i, uint64_t usual)
+static LV distance_ahead(Emit *e, LV next, uint64_t usual)
 {
     enum { FARTHEST = 8 /* times the usual one */ };
-    LV next = next_group_distance(e, spv_operand(i, 0)), near = ir_int(e->i64, usual);
+    LV near = ir_int(e->i64, usual);
     if (!next)
         return near;
     LV longer = LLVMBuildICmp(e->b, LLVMIntULT, LLVMBuildSub(e->b, next, near, ""),
@@ -208,14 +208,25 @@ static LV distance_ahead(Emit *e, const SpvInst *i, uint64_t usual)
     return LLVMBuildSelect(e->b, longer, next, near, "");
 }
 
-LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes, LV *distance)
+/* Where machines are asked again. Not where what the next workgroup reads lies beside it, in the
+ * same rows: they step from row to row, and others read these too. */
+static LV again_ahead(Emit *e, LV next, uint64_t usual)
 {
+    bool beside = next && LLVMIsAConstantInt(next) && LLVMConstIntGetZExtValue(next) < usual;
+    return usual && !beside ? ir_int(e->i64, usual) : NULL;
+}
+
+LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes, LV distance[2])
+{
+    const CpuTuning *tuning = lanes_of(e)->machine->tuning;
     if (p->storage != SpvStorageClassStorageBuffer || !goes_through_a_row(e, i))
         return NULL;
     Reach what = p->affine.group >= e->W ? row_of_lanes(e, p) : row_of_pieces(e, p);
     *bytes = what.bytes;
     if (!what.bytes || is_repeated(e, p, &what))
         return NULL;
-    *distance = distance_ahead(e, i, lanes_of(e)->machine->tuning->row_ahead);
+    LV next = next_group_distance(e, spv_operand(i, 0));
+    distance[0] = distance_ahead(e, next, tuning->row_ahead);
+    distance[1] = again_ahead(e, next, tuning->row_again);
     return what.at;
 }

@@ -105,8 +105,10 @@ void lanes_streams(Emit *e, uint64_t bytes);
 const PassAheadStep *lanes_far_step(Emit *e, const SpvInst *i);
 
 /* ahead.c: where a load begins to read, if it is worth prefetching what lies further on; `bytes`:
- * how much it reads; `distance`: how far, CpuTuning.row_ahead or more. NULL: it is not. */
-LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes, LV *distance);
+ * how much it reads; `distance`: how far, CpuTuning.row_ahead or more, and how far a second time,
+ * NULL: once is enough. NULL: it is not. */
+LV lanes_row_ahead(Emit *e, const SpvInst *i, const EmitPointer *p, uint32_t *bytes,
+                   LV distance[2]);
 
 /* Runs the body once for each lane of mask (NULL: all), in ascending order; l.index is the lane,
  * i32. Lanes that the body sets in l.also, an integer of W bits, are skipped from then on. */

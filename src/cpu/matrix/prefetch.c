@@ -134,16 +134,11 @@ static LV is_beyond_l2(Emit *e)
 static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes;
-    LV distance, at = lanes_row_ahead(e, i, p, &bytes, &distance);
-    if (!at)
-        return;
-    LV beyond = is_beyond_l2(e), here = ir_int(e->i64, 0);
-    uint32_t again = lanes_of(e)->machine->tuning->row_again;
-    prefetch_run(e, at, LLVMBuildSelect(e->b, beyond, distance, here, ""), bytes,
-                 again ? NEAR_L1 : NEAR_L2);
-    if (again)
-        prefetch_run(e, at, LLVMBuildSelect(e->b, beyond, ir_int(e->i64, again), here, ""), bytes,
-                     NEAR_L1);
+    LV distance[2], at = lanes_row_ahead(e, i, p, &bytes, distance);
+    for (uint32_t k = 0; at && k < COUNT_OF(distance) && distance[k]; k++) {
+        LV far = LLVMBuildSelect(e->b, is_beyond_l2(e), distance[k], ir_int(e->i64, 0), "");
+        prefetch_run(e, at, far, bytes, distance[1] ? NEAR_L1 : NEAR_L2);
+    }
 }
 
 void matrix_prefetch(Emit *e, const SpvInst *i, const EmitPointer *p)
