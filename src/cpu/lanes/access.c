@@ -805,8 +805,10 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         expect_affine(e, &w, p, part, n);
     if (!store)
         expect_all_active(e, &w, part, n);
-    if (w.n && n == 1 && !store && !w.table && near_suits(e, p, part))
-        *(w.near = NEW(e->arena, LanesNear)) = (LanesNear){ .at = *p };
+    if (!store && !w.table && n == 1 && near_suits(e, p, part)) {
+        w.near = NEW(e->arena, LanesNear);
+        w.near->at = *p;
+    }
     if (w.n)
         branch_to_ways(e, &w);
     if (w.mask)
@@ -817,9 +819,8 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
 /* Branches to the second way or to the last one, and continues with the second. */
 static void branch_to_near(Emit *e, Ways *w, const LanesPart *part)
 {
-    LV mask = access_mask(e, &w->way[1], part->byte, emit_scalar_bytes(e, part->type));
-    EmitPointer p = w->near->at;
-    LV near = near_test(e, &p, part, mask, w->near);
+    w->near->mask = access_mask(e, &w->way[1], part->byte, emit_scalar_bytes(e, part->type));
+    LV near = near_test(e, w->near, part);
     LLVMBasicBlockRef begin = emit_new_block(e, "access.near");
     w->begin[2] = emit_new_block(e, "access.far");
     LLVMBuildCondBr(e->b, near, begin, w->begin[2]);

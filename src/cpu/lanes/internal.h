@@ -209,14 +209,14 @@ LV slices_load(Emit *e, const EmitPointer *p, const LanesPart *part, LT type);
 /* ---- near.c: lanes most of which count up ---------------------------------------------------- */
 
 typedef struct LanesNear {
-    EmitPointer at;    /* with groups of a permutation's size */
+    EmitPointer at;    /* behind the test with groups of a permutation's size */
     LV mask;           /* of the lanes; NULL: all */
     LV distance, last; /* of a lane from its group's first, i32; of its group's last one */
 } LanesNear;
 /* Whether a load can be such a one where what is expected does not hold. */
 bool near_suits(Emit *e, const EmitPointer *p, const LanesPart *part);
-/* i1: whether it can, for the lanes in the mask. near_load relies on that. */
-LV near_test(Emit *e, const EmitPointer *p, const LanesPart *part, LV mask, LanesNear *out);
+/* i1: whether it can, for the lanes in the mask. In: `at` and `mask`. near_load relies on that. */
+LV near_test(Emit *e, LanesNear *n, const LanesPart *part);
 LV near_load(Emit *e, const LanesNear *n, const LanesPart *part, LT scalar, uint32_t align);
 
 /* ---- table.c: addresses that differ by constants --------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
 
-enum { LONGEST = 16, SHORTEST = 8, MAX_LANES = 128 }; /* lanes of a group; of a subgroup */
+enum { SHORTEST = 8, MAX_LANES = 128 }; /* lanes of a group, at least; of a subgroup, at most */
 
 /* A permutation of a whole group by distances of the same width. */
 typedef struct Permutation {
@@ -52,31 +52,26 @@ static LV spread(Emit *e, LV v, uint32_t group, uint32_t which)
     return ir_shuffle(e->b, v, NULL, from, e->W);
 }
 
-static LV less(Emit *e, LV x, uint64_t y)
+LV near_test(Emit *e, LanesNear *n, const LanesPart *part)
 {
-    return LLVMBuildICmp(e->b, LLVMIntULT, x, ir_inum(x, y), "");
-}
-
-LV near_test(Emit *e, const EmitPointer *p, const LanesPart *part, LV mask, LanesNear *out)
-{
+    EmitPointer *p = &n->at;
     uint32_t bits = 8 * emit_scalar_bytes(e, part->type);
-    const Permutation *how = permutation(e, bits, MIN(p->affine.group, e->W));
+    uint32_t lanes = permutation(e, bits, MIN(p->affine.group, e->W))->lanes;
     /* lanes that are not active hold anything */
-    LV index = LLVMBuildFreeze(e->b, p->lane_index, "");
-    LV first = spread(e, index, how->lanes, 0), distance = LLVMBuildSub(e->b, index, first, "");
+    LV index = p->lane_index = LLVMBuildFreeze(e->b, p->lane_index, "");
+    LV first = spread(e, index, lanes, 0), distance = LLVMBuildSub(e->b, index, first, "");
     /* indices are signed: one that wraps behind the first is not near it */
-    LV far = LLVMBuildOr(e->b, LLVMBuildNot(e->b, less(e, distance, how->lanes), ""),
-                         LLVMBuildICmp(e->b, LLVMIntSLT, index, first, ""), "");
-    *out = (LanesNear){ .at = *p, .mask = mask };
-    out->at.lane_index = index;
-    out->at.affine = (EmitAffine){ .stride = 1, .group = how->lanes };
-    out->distance = arith_resize(e->b, distance, e->i32, false);
-    if (!mask) {
-        out->last = spread(e, out->distance, how->lanes, how->lanes - 1);
-        far = LLVMBuildOr(e->b, far, LLVMBuildICmp(e->b, LLVMIntUGT, out->distance, out->last, ""),
-                          "");
+    LV far =
+        LLVMBuildOr(e->b, LLVMBuildICmp(e->b, LLVMIntUGE, distance, ir_inum(distance, lanes), ""),
+                    LLVMBuildICmp(e->b, LLVMIntSLT, index, first, ""), "");
+    p->affine = (EmitAffine){ .stride = 1, .group = lanes };
+    n->distance = arith_resize(e->b, distance, e->i32, false);
+    if (!n->mask) {
+        n->last = spread(e, n->distance, lanes, lanes - 1);
+        LV behind = LLVMBuildICmp(e->b, LLVMIntUGT, n->distance, n->last, "");
+        far = LLVMBuildOr(e->b, far, behind, "");
     }
-    return LLVMBuildNot(e->b, lanes_any(e, lanes_and(e, mask, far)), "");
+    return LLVMBuildNot(e->b, lanes_any(e, lanes_and(e, n->mask, far)), "");
 }
 
 /* Which elements, counted from the first lane's, a group loads: those that active lanes take, or if
@@ -86,10 +81,8 @@ static LV needed(Emit *e, const LanesNear *n, uint32_t group)
     uint32_t lanes = n->at.affine.group;
     LV distance = ir_part(e->b, n->distance, group * lanes, lanes);
     if (!n->mask) {
-        LV behind = ir_part(e->b, n->last, group * lanes, lanes), each[LONGEST];
-        for (uint32_t k = 0; k < lanes; k++)
-            each[k] = ir_int(e->i32, k);
-        return LLVMBuildICmp(e->b, LLVMIntULE, LLVMConstVector(each, lanes), behind, "");
+        LV last = ir_part(e->b, n->last, group * lanes, lanes);
+        return LLVMBuildICmp(e->b, LLVMIntULE, ir_part(e->b, lanes_ids(e), 0, lanes), last, "");
     }
     LV bit = LLVMBuildShl(e->b, ir_inum(distance, 1), distance, "");
     LV active = ir_part(e->b, n->mask, group * lanes, lanes);

@@ -135,8 +135,9 @@ static void prefetch_next_rows(Emit *e, const SpvInst *i, const EmitPointer *p)
 {
     uint32_t bytes;
     LV distance[2], at = lanes_row_ahead(e, i, p, &bytes, distance);
+    LV beyond = at ? is_beyond_l2(e) : NULL;
     for (uint32_t k = 0; at && k < COUNT_OF(distance) && distance[k]; k++) {
-        LV far = LLVMBuildSelect(e->b, is_beyond_l2(e), distance[k], ir_int(e->i64, 0), "");
+        LV far = LLVMBuildSelect(e->b, beyond, distance[k], ir_int(e->i64, 0), "");
         prefetch_run(e, at, far, bytes, distance[1] ? NEAR_L1 : NEAR_L2);
     }
 }

@@ -682,7 +682,7 @@ bool cpu_dispatch(CpuDevice *d, CpuDispatch *dispatch, DiagSink *sink)
     plan_blocks(&plan, d, threads);
     bool lately = used_lately(d, dispatch);
     plan.beyond_l2 |= !lately;
-    plan.coarse &= !one_by_one(d, dispatch, lately);
+    plan.coarse = plan.coarse && !one_by_one(d, dispatch, lately);
     plan.one_thread = threads == 1 || plan.n_blocks == 1;
     ExecPool *pool = take_pool(d);
     if (!pool)

@@ -69,7 +69,7 @@ static const Place places[] = {
 /* Indices of the lanes: i = s + (l & mask) * times + (l >> 2) * block, which is how four lanes
  * share a block of so many elements. */
 typedef struct Lanes { uint32_t mask; int32_t times, block; } Lanes;
-enum { COUNTING = 1 };
+enum { COUNTING = 1 }; /* the one that counts up by one */
 static const Lanes lanes[] = { { 0, 0, 0 }, { 127, 1, 0 }, { 127, -1, 0 }, { 127, 3, 0 },
                                { 7, 4, 0 }, { 120, 1, 0 }, { 3, 1, 9 } };
 
