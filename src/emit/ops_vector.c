@@ -35,7 +35,10 @@ void ops_any_all(Emit *e, const SpvInst *i)
 
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n)
 {
-    LV sum = ops_float(e, i, LLVMFMul, x[0], y[0]);
+    LV sum = e->target->dot ? e->target->dot(e, i, x, y, n) : NULL;
+    if (sum)
+        return sum;
+    sum = ops_float(e, i, LLVMFMul, x[0], y[0]);
     for (uint32_t k = 1; k < n; k++)
         sum = ops_float(e, i, LLVMFAdd, sum, ops_float(e, i, LLVMFMul, x[k], y[k]));
     return sum;

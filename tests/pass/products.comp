@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Dot products of what lanes load together, two or four numbers each, floats and halves: they are
-// multiplied as they lie in memory, and the products taken apart (src/cpu/jit/products.c). Vectors and
+// multiplied as they lie in memory, and the products taken apart (src/cpu/jit/products.c) or added up
+// where the machine does not permute pairs of vectors (src/cpu/lanes/in_place.c). Vectors and
 // pairs of neighbours, which one load reads; products of whole numbers are exact, however they are added.
 //
 // RUN: for D in "-D EACH=4" "-D EACH=2" "-D EACH=4 -D PAIRS=f16vec2"; do \
@@ -9,7 +10,7 @@
 // RUN:   %filecheck %s < %t.ll || exit 1; done
 // RUN: %heddle compile %s --isa x86-64-v3 -D T=float16_t -D EACH=4 -D W=32 --emit llvm -o %t.ll && \
 // RUN:   %filecheck %s --check-prefix=SHORT < %t.ll
-// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "2 -D WIDE" "4 -D WIDE" "4 -D PAIRS=${T##*:}"; do for W in 16 128; do \
+// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "2 -D WIDE" "4 -D WIDE" "4 -D PAIRS=${T##*:}" "4 -D GUARDED" "2 -D ROWS" "4 -D ROWS"; do for W in 16 128; do \
 // RUN:   N=${T#*:}; D="-D T=${T%%:*} -D W=$W -D EACH=$F"; A="iota:${N%:*}[2048]"; \
 // RUN:   B="--groups 2 --bind 0=$A --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
 // RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null || exit 1; \
@@ -24,11 +25,17 @@
 // CHECK: load <16 x half>
 // CHECK: fpext <16 x half>
 // CHECK: fmul contract <16 x float>
-// SHORT: fmul contract <32 x float>
+// SHORT: fmul contract <128 x float>
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
+#ifdef ROWS
+layout(local_size_x = 8, local_size_y = W / 8) in;
+#define INVOCATION gl_WorkGroupID.x * W + (gl_LocalInvocationID.y ^ 1) * 8 + gl_LocalInvocationID.x
+#else
 layout(local_size_x = W) in;
+#define INVOCATION gl_GlobalInvocationID.x
+#endif
 struct Numbers { T of[EACH]; };
 layout(set = 0, binding = 0, std430) readonly buffer A {
 #ifdef PAIRS
@@ -60,11 +67,14 @@ V row(uint at)
 
 void main()
 {
-    uint i = gl_GlobalInvocationID.x, n = gl_NumWorkGroups.x * W, words = 0;
+    uint i = INVOCATION, n = gl_NumWorkGroups.x * W, words = 0;
     V x = row(i), far = row(i + n / 4);
     ivec4 word = b[i];
     for (int k = 0; k < 4; k++)
         words = words * 3 + uint(word[k] & 7);
+#ifdef GUARDED
+    if (i % 3 != 1)
+#endif
     y[i] = dot(x, row(n / 2 + i)) + dot(row(n / 2 + i), far);
 #ifdef WIDE
     double sum = 0;

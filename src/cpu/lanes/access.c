@@ -18,68 +18,6 @@
 /* the most lanes of a subgroup, and the most scalars of a wide access */
 enum { MAX_LANES = 128, WIDEST = ACCESS_WIDEST * MAX_LANES };
 
-/* Machines gather elements of at least 32 bits; LLVM would load narrower ones one by one. Each lies
- * within an aligned word, which may be read wherever one of its bytes may. */
-static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
-{
-    LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
-    LT types[2] = { LLVMTypeOf(address), addresses };
-    LV aligned[2] = { address, ir_int(addresses, ~3ull) };
-    LV args[3] = { ir_intrinsic(e->b, "llvm.ptrmask", types, 2, aligned, 2), mask,
-                   LLVMConstNull(words) };
-    LV word = ir_masked(e->b, "llvm.masked.gather", args, 0, 4);
-    LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
-    byte = LLVMBuildAnd(e->b, byte, ir_int(words, 3), "");
-    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, ir_int(words, 3), ""), "");
-    LT narrow = LLVMVectorType(LLVMIntTypeInContext(e->cx, bits), e->W);
-    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
-}
-
-/* 16 bits at an address that may be odd can lie in two words. */
-static LV gather_halves(Emit *e, LT type, LV address, LV mask)
-{
-    LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
-    LV one = ir_int(e->i64, 1);
-    LV low = gather_narrow(e, bytes, address, 8, mask);
-    LV above = ir_at(e->b, address, one);
-    LV high = LLVMBuildZExt(e->b, gather_narrow(e, bytes, above, 8, mask), whole, "");
-    high = LLVMBuildShl(e->b, high, ir_int(whole, 8), "");
-    return LLVMBuildBitCast(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, low, whole, ""), ""),
-                            type, "");
-}
-
-LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
-{
-    LV args[3] = { address, mask, LLVMConstNull(type) };
-    bool lanes = emit_is_lanes(address);
-    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(type));
-    if (lanes && by_lanes_needed(e, bits, mask, false))
-        return by_lanes_gather(e, type, address, align, mask);
-    if (lanes && bits == 16 && align < 2)
-        return gather_halves(e, type, address, mask);
-    if (lanes && (bits == 8 || bits == 16))
-        return gather_narrow(e, type, address, bits, mask);
-    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits))
-        return masked_load_run(e, type, args, align);
-    return ir_masked(e->b, lanes ? "llvm.masked.gather" : "llvm.masked.load", args, 0, align);
-}
-
-void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
-{
-    LV args[3] = { v, address, mask };
-    bool lanes = emit_is_lanes(address);
-    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v)));
-    if (lanes && by_lanes_needed(e, bits, mask, true)) {
-        by_lanes_scatter(e, v, address, align, mask);
-        return;
-    }
-    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits)) {
-        masked_store_run(e, args, align);
-        return;
-    }
-    ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);
-}
-
 static LV plain_load(Emit *e, const EmitPointer *p, LT type, LV address, unsigned align)
 {
     LV v = ir_load(e->b, type, address, align);
@@ -850,11 +788,45 @@ static bool ways_next(Emit *e, Ways *w, const LanesPart *part, uint32_t k)
 
 /* ---- the accesses ---------------------------------------------------------------------------- */
 
+/* One value of all ways. */
+static LV join_ways(Emit *e, const Ways *w, LV v[3])
+{
+    if (!w->n)
+        return v[0];
+    LV phi = LLVMBuildPhi(e->b, LLVMTypeOf(v[0]), "");
+    LLVMAddIncoming(phi, v, (LLVMBasicBlockRef *)w->end, n_ways(w));
+    return phi;
+}
+
+/* Whether dot products want what the first way loads as it lies. */
+static bool lies_in_place(Emit *e, const Ways *w, const LanesPart *part, uint32_t n)
+{
+    if (!lanes_of(e)->dotted || !n || w->table || part->type->kind != SPV_FLOAT ||
+        part->type->bits > 32 || wide_stride(e, &w->way[0], part, n) != n)
+        return false;
+    Wide wide = wide_of(e, &w->way[0], part, n, n);
+    return splits_rows(e, &wide);
+}
+
+static LV load_in_place(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
+{
+    uint32_t size = in_place_piece(e), group = MIN(p->affine.group, e->W);
+    LT type = LLVMVectorType(emit_scalar_type(e, part->type), size);
+    LV v[WIDEST];
+    for (uint32_t k = 0; k < e->W * n / size; k++) {
+        uint32_t g = k * size / (group * n), along = k * size % (group * n);
+        int64_t byte = part->byte + (int64_t)along * emit_scalar_bytes(e, part->type);
+        v[k] = plain_load(e, p, type, address_group(e, p, byte, g), alignment(e, p, part->type));
+    }
+    return ir_concatenate(e->b, v, e->W * n / size);
+}
+
 void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t k = 0;
-    LV *v = NEW_ARRAY(e->arena, LV, 3 * (n + 1));
+    LV *v = NEW_ARRAY(e->arena, LV, 3 * (n + 1)), all[3] = { NULL };
     Ways w = ways_begin(e, p, part, n, false);
+    bool in_place = lies_in_place(e, &w, part, n);
     do {
         if (!k && w.table)
             table_load(e, p, w.table, part, n, v);
@@ -862,15 +834,17 @@ void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uin
             v[n] = load_near(e, w.near, part);
         else
             load_parts(e, &w.way[MIN(k, 1)], part, n, v + k * n);
+        if (in_place)
+            all[k] = k ? in_place_from(e, v + k * n, n) : load_in_place(e, &w.way[0], part, n);
     } while (ways_next(e, &w, part, k++));
-    for (k = 0; k < n; k++) {
-        LV from[3] = { v[k], v[n + k], v[2 * n + k] };
-        leaves[k] = w.n ? LLVMBuildPhi(e->b, LLVMTypeOf(from[0]), "") : from[0];
-        if (w.n)
-            LLVMAddIncoming(leaves[k], from, w.end, n_ways(&w));
-    }
+    for (k = 0; k < n; k++)
+        leaves[k] = join_ways(e, &w, (LV[]){ v[k], v[n + k], v[2 * n + k] });
+    if (in_place)
+        all[0] = join_ways(e, &w, all);
     for (k = 0; k < n; k++) /* behind all phis */
         leaves[k] = from_memory(e, part[k].type, leaves[k]);
+    if (in_place)
+        in_place_keep(e, leaves, n, all[0]);
 }
 
 void access_load(Emit *e, const EmitPointer *p, LV *leaves)

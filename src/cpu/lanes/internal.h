@@ -83,10 +83,6 @@ LV variables_dropped(Emit *e); /* 64 bytes that are written and never read */
 /* index.c: EmitTarget.add_lanes */
 void index_add_lanes(Emit *e, EmitPointer *p, LV index, EmitAffine affine, int64_t stride);
 
-/* masked.c: where lanes_has_masks says no. args: those of llvm.masked.load and store */
-LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align);
-void masked_store_run(Emit *e, const LV args[3], unsigned align);
-
 enum { ACCESS_WIDEST = 4 }; /* scalars a lane that one vector access spans */
 
 /* ---- by_lanes.c: one lane after the other ---------------------------------------------------- */
@@ -266,6 +262,17 @@ bool chunks_suit_rows(Emit *e, uint32_t bits, uint32_t lanes, uint32_t stride);
 void chunks_split_rows(Emit *e, const LV *blocks, uint32_t lanes, uint32_t stride, LV *leaves);
 /* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
 LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);
+
+/* ---- in_place.c: dot products of numbers as they lie ------------------------------------------ */
+
+/* Whether numbers that an OpLoad loads lead to dot products. */
+bool in_place_wanted(Emit *e, const SpvInst *load);
+/* That dot products may take them as they lie, <W * n x T>, best from loads of so many each. */
+void in_place_keep(Emit *e, const LV *leaves, uint32_t n, LV all);
+uint32_t in_place_piece(Emit *e);
+LV in_place_from(Emit *e, const LV *leaves, uint32_t n); /* where they do not lie so */
+/* EmitTarget.dot */
+LV lanes_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
 
 /* ---- dot.c ----------------------------------------------------------------------------------- */
 

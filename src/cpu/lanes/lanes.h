@@ -42,6 +42,8 @@ typedef struct Lanes {
     uint64_t *loop_bytes;           /* turns.c's, by Cfg.loops: what an iteration streams */
     struct LanesAhead *ahead;       /* ahead.c's; NULL: nothing is prefetched yet */
     struct LanesSeries *series;     /* series.c's; NULL: none yet */
+    struct LanesInPlace *in_place;  /* in_place.c's; NULL: nothing was loaded yet */
+    bool dotted;                    /* dot products want what is loaded now */
     Map expected;                   /* affine.c's LanesExpected, by value */
     uint32_t version;               /* next_group.c's: 1 + where coarse.c's version begins */
     bool seldom;                    /* what is emitted now is the seldom of two ways (access.c) */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs of elements that the machine cannot load or store under a mask, but one by one. Most often
+ * Loads and stores under a mask.
+ *
+ * Runs of elements that the machine cannot load or store under a mask, but one by one: most often
  * all of them are active, as in tiles that are not at an edge, which takes one access, or none, as
  * beside a tensor; and what lies in one page may be loaded as a whole. What is left is a loop over
  * the active ones: LLVM would write out a branch for each element, of which there may be 512.
@@ -94,7 +96,7 @@ static void store_some(Emit *e, const LV args[3], unsigned align)
         ir_masked(e->b, "llvm.masked.store", args, 1, align);
 }
 
-LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
+static LV load_run(Emit *e, LT type, const LV args[3], unsigned align)
 {
     uint64_t bytes = LLVMGetVectorSize(type) * lanes_scalar_bits(LLVMGetElementType(type)) / 8;
     AllOrSome w = all_or_some(e, args[1], in_one_page(e, args[0], bytes));
@@ -109,11 +111,75 @@ LV masked_load_run(Emit *e, LT type, const LV args[3], unsigned align)
     return phi;
 }
 
-void masked_store_run(Emit *e, const LV args[3], unsigned align)
+static void store_run(Emit *e, const LV args[3], unsigned align)
 {
     AllOrSome w = all_or_some(e, args[2], NULL);
     ir_store(e->b, args[0], args[1], align);
     go_on(e, &w, w.some);
     store_some(e, args, align);
     go_on(e, &w, w.done);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Machines gather elements of at least 32 bits; LLVM would load narrower ones one by one. Each lies
+ * within an aligned word, which may be read wherever one of its bytes may. */
+static LV gather_narrow(Emit *e, LT type, LV address, uint32_t bits, LV mask)
+{
+    LT words = LLVMVectorType(e->i32, e->W), addresses = LLVMVectorType(e->i64, e->W);
+    LT types[2] = { LLVMTypeOf(address), addresses };
+    LV aligned[2] = { address, ir_int(addresses, ~3ull) };
+    LV args[3] = { ir_intrinsic(e->b, "llvm.ptrmask", types, 2, aligned, 2), mask,
+                   LLVMConstNull(words) };
+    LV word = ir_masked(e->b, "llvm.masked.gather", args, 0, 4);
+    LV byte = LLVMBuildTrunc(e->b, LLVMBuildPtrToInt(e->b, address, addresses, ""), words, "");
+    byte = LLVMBuildAnd(e->b, byte, ir_int(words, 3), "");
+    word = LLVMBuildLShr(e->b, word, LLVMBuildShl(e->b, byte, ir_int(words, 3), ""), "");
+    LT narrow = LLVMVectorType(LLVMIntTypeInContext(e->cx, bits), e->W);
+    return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, word, narrow, ""), type, "");
+}
+
+/* 16 bits at an address that may be odd can lie in two words. */
+static LV gather_halves(Emit *e, LT type, LV address, LV mask)
+{
+    LT bytes = LLVMVectorType(e->i8, e->W), whole = LLVMVectorType(e->i16, e->W);
+    LV one = ir_int(e->i64, 1);
+    LV low = gather_narrow(e, bytes, address, 8, mask);
+    LV above = ir_at(e->b, address, one);
+    LV high = LLVMBuildZExt(e->b, gather_narrow(e, bytes, above, 8, mask), whole, "");
+    high = LLVMBuildShl(e->b, high, ir_int(whole, 8), "");
+    return LLVMBuildBitCast(e->b, LLVMBuildOr(e->b, high, LLVMBuildZExt(e->b, low, whole, ""), ""),
+                            type, "");
+}
+
+LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { address, mask, LLVMConstNull(type) };
+    bool lanes = emit_is_lanes(address);
+    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(type));
+    if (lanes && by_lanes_needed(e, bits, mask, false))
+        return by_lanes_gather(e, type, address, align, mask);
+    if (lanes && bits == 16 && align < 2)
+        return gather_halves(e, type, address, mask);
+    if (lanes && (bits == 8 || bits == 16))
+        return gather_narrow(e, type, address, bits, mask);
+    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits))
+        return load_run(e, type, args, align);
+    return ir_masked(e->b, lanes ? "llvm.masked.gather" : "llvm.masked.load", args, 0, align);
+}
+
+void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    LV args[3] = { v, address, mask };
+    bool lanes = emit_is_lanes(address);
+    uint32_t bits = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v)));
+    if (lanes && by_lanes_needed(e, bits, mask, true)) {
+        by_lanes_scatter(e, v, address, align, mask);
+        return;
+    }
+    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits)) {
+        store_run(e, args, align);
+        return;
+    }
+    ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);
 }

@@ -54,6 +54,7 @@ static bool begin(Emit *e)
 
 static bool load_together(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
 {
+    lanes_of(e)->dotted = in_place_wanted(e, i);
     return lookup_load(e, i, p, leaves) || series_load(e, i, p, leaves);
 }
 
@@ -85,6 +86,7 @@ const EmitTarget lanes_target = {
     .load_together = load_together,
     .memory_of = variables_memory_of,
     .print = lanes_print,
+    .dot = lanes_dot,
     .dot4 = lanes_dot4,
     .widen = widen,
 };
