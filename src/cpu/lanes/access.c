@@ -574,16 +574,24 @@ static void load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uin
     }
 }
 
+/* Whether lanes store with holes between them, which the machine does faster one by one. */
+static bool leaves_holes(Emit *e, const LanesPart *part, uint32_t stride, uint32_t n)
+{
+    return stride > n && lanes_slow_masked_stores(e, 8 * emit_scalar_bytes(e, part->type));
+}
+
 static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *v)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
+    bool apart = e->mask && leaves_holes(e, part, stride, n);
     for (uint32_t k = 0; k < n; k++) {
-        if (stride)
-            v[k] = emit_lanes(e, v[k]);
-        else
+        v[k] = stride ? emit_lanes(e, v[k]) : v[k];
+        if (apart)
+            scatter(e, p, &part[k], v[k]);
+        else if (!stride)
             store_part(e, p, &part[k], v[k]);
     }
-    if (stride) {
+    if (stride && !apart) {
         Wide w = wide_of(e, p, part, n, stride);
         store_wide(e, &w, v);
     }
@@ -697,10 +705,13 @@ static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
 
 /* Windows and tables are for loads of all lanes, and a mask for each of several leaves takes
  * permutations. */
-static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
+static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n, bool store)
 {
-    bool wanted = e->mask && (w->table || wide_stride(e, &w->way[0], part, n));
-    for (uint32_t k = 0; k < n && e->mask && !wanted; k++)
+    if (!e->mask)
+        return;
+    uint32_t stride = wide_stride(e, &w->way[0], part, n);
+    bool wanted = store ? leaves_holes(e, part, stride, n) : w->table || stride;
+    for (uint32_t k = 0; k < n && !store && !wanted; k++)
         wanted = windows_wanted(e, &w->way[0], &part[k]);
     if (!wanted)
         return;
@@ -741,8 +752,7 @@ static Ways ways_begin(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         return w;
     if (!w.table)
         expect_affine(e, &w, p, part, n);
-    if (!store)
-        expect_all_active(e, &w, part, n);
+    expect_all_active(e, &w, part, n, store);
     if (!store && !w.table && n == 1 && near_suits(e, p, part)) {
         w.near = NEW(e->arena, LanesNear);
         w.near->at = *p;

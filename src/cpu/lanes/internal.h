@@ -263,7 +263,7 @@ void chunks_split_rows(Emit *e, const LV *blocks, uint32_t lanes, uint32_t strid
 /* Block by block: a scalar of x, one of y, the next of x, of their first or second halves. */
 LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);
 
-/* ---- in_place.c: dot products of numbers as they lie ------------------------------------------ */
+/* ---- in_place.c: dot products of numbers as they lie ----------------------------------------- */
 
 /* Whether numbers that an OpLoad loads lead to dot products. */
 bool in_place_wanted(Emit *e, const SpvInst *load);

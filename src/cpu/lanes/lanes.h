@@ -146,7 +146,9 @@ bool lanes_same_address(const EmitPointer *p); /* emit_address gives a ptr */
 LV lanes_in_bounds(Emit *e, const EmitPointer *p, int64_t byte, uint32_t size);
 /* Whether the machine loads and stores vectors of elements of so many bits under a mask. */
 bool lanes_has_masks(Emit *e, uint32_t bits); /* masked.c */
-uint32_t lanes_scalar_bits(LT scalar);        /* masked.c: of an integer, a float or a pointer */
+/* Whether it stores all elements, or a few one by one, in less time. */
+bool lanes_slow_masked_stores(Emit *e, uint32_t bits);
+uint32_t lanes_scalar_bits(LT scalar); /* masked.c: of an integer, a float or a pointer */
 /* Loads a vector of `type` from one address, or an element from each of a vector of addresses;
  * zeros where the mask is false. Stores likewise. */
 LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask);

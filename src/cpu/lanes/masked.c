@@ -27,6 +27,11 @@ bool lanes_has_masks(Emit *e, uint32_t bits)
     return machine->sets & CPU_AVX512 || (bits >= 32 && machine->vector_bits >= 256);
 }
 
+bool lanes_slow_masked_stores(Emit *e, uint32_t bits)
+{
+    return !lanes_has_masks(e, bits) || lanes_of(e)->machine->tuning->slow_masked_stores;
+}
+
 typedef struct AllOrSome {
     LLVMBasicBlockRef all, none, some, done;
 } AllOrSome;
@@ -168,6 +173,32 @@ LV lanes_masked_load(Emit *e, LT type, LV address, unsigned align, LV mask)
     return ir_masked(e->b, lanes ? "llvm.masked.gather" : "llvm.masked.load", args, 0, align);
 }
 
+static bool all_set(LV mask, uint32_t from, uint32_t n)
+{
+    uint32_t k = 0;
+    while (k < n && ir_is_int(LLVMGetAggregateElement(mask, from + k), 1))
+        k++;
+    return k == n;
+}
+
+/* Elements of a constant mask that follow one another, 2^k at a time. */
+static void store_pieces(Emit *e, LV v, LV address, unsigned align, LV mask)
+{
+    uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v));
+    uint64_t bytes = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v))) / 8;
+    for (uint32_t k = 0, n; k < size; k += n) {
+        n = 1;
+        if (!ir_is_int(LLVMGetAggregateElement(mask, k), 1))
+            continue;
+        while (k % (2 * n) == 0 && k + 2 * n <= size && all_set(mask, k + n, n))
+            n *= 2;
+        LV at = ir_at(e->b, address, ir_int(e->i64, k * bytes));
+        LV piece = n > 1 ? ir_part(e->b, v, k, n)
+                         : LLVMBuildExtractElement(e->b, v, ir_int(e->i32, k), "");
+        ir_store(e->b, piece, at, align);
+    }
+}
+
 void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
 {
     LV args[3] = { v, address, mask };
@@ -177,9 +208,11 @@ void lanes_masked_store(Emit *e, LV v, LV address, unsigned align, LV mask)
         by_lanes_scatter(e, v, address, align, mask);
         return;
     }
-    if (!lanes && !LLVMIsConstant(mask) && !lanes_has_masks(e, bits)) {
+    bool slow = lanes_slow_masked_stores(e, bits);
+    if (!lanes && slow && !LLVMIsConstant(mask))
         store_run(e, args, align);
-        return;
-    }
-    ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);
+    else if (!lanes && slow)
+        store_pieces(e, v, address, align, mask);
+    else
+        ir_masked(e->b, lanes ? "llvm.masked.scatter" : "llvm.masked.store", args, 1, align);
 }

@@ -91,6 +91,7 @@ struct CpuTuning {
     uint32_t row_again;      /* as far ahead they are fetched again, into L1 both times; 0: not */
     uint32_t leaps_ahead;    /* iterations that it is ahead of lanes that leap from page to page */
     bool leaps_into_l2;      /* and no nearer */
+    bool slow_masked_stores; /* of all elements and of few others are faster */
 
     /* dispatches */
     uint32_t l2_bytes;          /* where the machine does not say */

@@ -67,14 +67,16 @@ static const CpuTuning rows[] = {
     { .name = "x86-64 with AVX-512", .arch = "x86_64", .cpu = "", .needs = CPU_AVX512,
       .vector_bits = 512, .accumulators = 24, .block_vectors = 4, .slow = CPU_AVX512_BF16,
       .rows_ahead = 1, .leaps_ahead = 4, EVERYWHERE },
+    /* Zen 3, workgroups two at once and one by one, two threads from memory, GB/s: q8_0 11, 16;
+     * q4_0 10, 12; f16 13, 13. llama.cpp's tokens a second: 47, 63; 72, 91; 26, 27. vmaskmovps
+     * stores every twentieth cycle: one store a lane, c[i] if i < n 0.97 to 0.31 ns, c[2 * i]
+     * 1.36 to 0.57, c[2 * i] if i < n 1.9 to 0.6; a stencil's tile 3.0 to 1.4. */
+    { .name = "Zen with AVX2", .arch = "x86_64", .cpu = "znver", .needs = CPU_AVX2,
+      .vector_bits = 256, .accumulators = 12, .block_vectors = 3, .rows_ahead = 1,
+      .one_by_one_l2s = 32, .leaps_ahead = 4, .slow_masked_stores = true, EVERYWHERE },
     /* Emerald Rapids by 256 bits, ratio to oneDNN, 256 and 1024: 4 x 3 instead of 4 x 2 f32 0.86 to
      * 0.94 and 0.81 to 0.88, s8 by vpdpbusd 1.36 to 1.54 and 0.93 to 1.04; 6 x 2 is 2 to 4 % less.
      * Pairs by vpmaddwd need a register more: 0.95 to 0.82. */
-    /* Zen 3, workgroups two at once and one by one, two threads from memory, GB/s: q8_0 11, 16; q4_0
-     * 10, 12; f16 13, 13. llama.cpp's tokens a second: 47, 63; 72, 91; 26, 27. */
-    { .name = "Zen with AVX2", .arch = "x86_64", .cpu = "znver", .needs = CPU_AVX2,
-      .vector_bits = 256, .accumulators = 12, .block_vectors = 3, .rows_ahead = 1,
-      .one_by_one_l2s = 32, .leaps_ahead = 4, EVERYWHERE },
     { .name = "x86-64 with AVX2", .arch = "x86_64", .cpu = "", .needs = CPU_AVX2,
       .vector_bits = 256, .accumulators = 12, .block_vectors = 3, .rows_ahead = 1, .leaps_ahead = 4,
       EVERYWHERE },
