@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
 // Dot products of what lanes load together, two or four numbers each, floats and halves: they are
-// multiplied as they lie in memory, and the products taken apart (src/cpu/jit/products.c) or added up
-// where the machine does not permute pairs of vectors (src/cpu/lanes/in_place.c). Vectors and
-// pairs of neighbours, which one load reads; products of whole numbers are exact, however they are added.
+// multiplied as they lie in memory, and the products of each lane added (src/cpu/lanes/in_place.c), or,
+// of sums that are written out, where the machine permutes pairs of vectors, taken apart
+// (src/cpu/jit/products.c). Vectors and pairs of neighbours, which one load reads; sums of products of
+// whole numbers are exact, however they are added.
 //
 // RUN: for D in "-D EACH=4" "-D EACH=2" "-D EACH=4 -D PAIRS=f16vec2"; do \
-// RUN:   %heddle compile %s --isa x86-64-v4 -D T=float16_t -D W=32 $D --emit llvm -o %t.ll && \
-// RUN:   %filecheck %s < %t.ll || exit 1; done
-// RUN: %heddle compile %s --isa x86-64-v3 -D T=float16_t -D EACH=4 -D W=32 --emit llvm -o %t.ll && \
-// RUN:   %filecheck %s --check-prefix=SHORT < %t.ll
-// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "2 -D WIDE" "4 -D WIDE" "4 -D PAIRS=${T##*:}" "4 -D GUARDED" "4 -D ROWS"; do for W in 16 128; do \
+// RUN:   C="%heddle compile %s -D T=float16_t -D W=32 $D --emit llvm -o %t.ll --isa"; \
+// RUN:   $C x86-64-v4 -D SUMS && %filecheck %s < %t.ll || exit 1; \
+// RUN:   $C x86-64-v3 -D SUMS && %filecheck %s --check-prefix=SHORT < %t.ll || exit 1; \
+// RUN:   for I in v2 v3 v4; do \
+// RUN:     $C x86-64-$I && %filecheck %s --check-prefix=DOT${D:8:1} < %t.ll || exit 1; \
+// RUN: done; done
+// RUN: for T in float:f32:vec2 float16_t:f16:f16vec2; do for F in 2 4 "2 -D WIDE" "4 -D WIDE" "4 -D SUMS" "4 -D PAIRS=${T##*:}" "4 -D GUARDED" "4 -D ROWS"; do for W in 16 128; do \
 // RUN:   N=${T#*:}; D="-D T=${T%%:*} -D W=$W -D EACH=$F"; A="iota:${N%:*}[2048]"; \
 // RUN:   B="--groups 2 --bind 0=$A --bind 1=rand:s32[1024]@1 --bind 2=zeros:f32[1024]"; \
 // RUN:   %heddle run %s $D $B --device reference --out 2=%t.npy > /dev/null || exit 1; \
@@ -25,7 +28,9 @@
 // CHECK: load <16 x half>
 // CHECK: fpext <16 x half>
 // CHECK: fmul contract <16 x float>
-// SHORT: fmul contract <128 x float>
+// SHORT: fmul contract <32 x float>
+// DOT2: fmul contract <64 x float>
+// DOT4: fmul contract <128 x float>
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_16bit_storage : require
@@ -53,6 +58,13 @@ layout(set = 0, binding = 2, std430) writeonly buffer Y { float y[]; };
 #define V vec2
 #endif
 
+#ifdef SUMS
+float product(vec2 x, vec2 y) { return x.x * y.x + x.y * y.y; }
+float product(vec4 x, vec4 y) { return product(x.xy, y.xy) + product(x.zw, y.zw); }
+#else
+#define product dot
+#endif
+
 V row(uint at)
 {
     V v;
@@ -75,12 +87,12 @@ void main()
 #ifdef GUARDED
     if (i % 3 != 1)
 #endif
-    y[i] = dot(x, row(n / 2 + i)) + dot(row(n / 2 + i), far);
+    y[i] = product(x, row(n / 2 + i)) + product(row(n / 2 + i), far);
 #ifdef WIDE
     double sum = 0;
     for (int k = 0; k < EACH; k++)
         sum += double(a[i].of[k]) * double(a[n / 2 + i].of[k]);
     y[i] += float(sum);
 #endif
-    y[i + n] = float(words) + dot(far, far) - x.x * far.y;
+    y[i + n] = float(words) + product(far, far) - x.x * far.y;
 }

@@ -14,9 +14,9 @@
 // CHECK: define {{.*}}@heddle_kernel
 // CHECK: phi <8 x float>
 // CHECK-NOT: <8 x i32>
-// CHECK: load <32 x float>
+// CHECK: load <8 x float>
 // CHECK-NOT: <8 x i32>
-// CHECK: load <32 x float>
+// CHECK: load <8 x float>
 // CHECK: <8 x i32>
 #version 460
 layout(local_size_x = 32) in;

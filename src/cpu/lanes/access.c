@@ -808,14 +808,13 @@ static LV join_ways(Emit *e, const Ways *w, LV v[3])
     return phi;
 }
 
-/* Whether dot products want what the first way loads as it lies. */
+/* Whether dot products want what the first way loads as it lies. AArch64 takes rows apart as it
+ * loads them. */
 static bool lies_in_place(Emit *e, const Ways *w, const LanesPart *part, uint32_t n)
 {
-    if (!lanes_of(e)->dotted || !n || w->table || part->type->kind != SPV_FLOAT ||
-        part->type->bits > 32 || wide_stride(e, &w->way[0], part, n) != n)
-        return false;
-    Wide wide = wide_of(e, &w->way[0], part, n, n);
-    return splits_rows(e, &wide);
+    return lanes_of(e)->dotted && lanes_of(e)->machine->sets & CPU_SSE2 && !e->mask && !w->table &&
+           is_pow2(n) && part->type->kind == SPV_FLOAT && part->type->bits <= 32 &&
+           wide_stride(e, &w->way[0], part, n) == n;
 }
 
 static LV load_in_place(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)

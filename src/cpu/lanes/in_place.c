@@ -2,8 +2,8 @@
  *
  * Dot products of vectors that lie in memory one lane's behind the other's. All lanes' numbers are
  * multiplied as they lie, and then the products of each lane are added, which takes fewer
- * permutations than to transpose both operands (chunks.c). OpDot leaves the order open. Where the
- * machine permutes pairs of vectors, jit/products.c does likewise for all products.
+ * permutations than to transpose both operands (chunks.c), or all products (jit/products.c). OpDot
+ * leaves the order open.
  *
  * In: what loads have found that lead to dot products, for each lane and as it lies. Out: the dot
  * products. LLVM leaves out which of the two is not used.
