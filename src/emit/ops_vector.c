@@ -4,7 +4,8 @@
  * 3.3.14).
  *
  * A matrix is its columns one after the other: with R rows, component (row, column) is leaf
- * column * R + row. Dot products sum from the first component to the last.
+ * column * R + row. Dot products sum from the first component to the last, unless the
+ * target has a way of its own.
  */
 #include "emit/ops.h"
 #include "emit/target.h"

@@ -94,5 +94,8 @@ void main()
         sum += double(a[i].of[k]) * double(a[n / 2 + i].of[k]);
     y[i] += float(sum);
 #endif
-    y[i + n] = float(words) + product(far, far) - x.x * far.y;
+    y[i + n] = float(words) + product(far, far);
+#ifdef SUMS // others use what dot products do
+    y[i + n] += dot(x, far) - x.x * far.y;
+#endif
 }

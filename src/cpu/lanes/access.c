@@ -580,18 +580,40 @@ static bool leaves_holes(Emit *e, const LanesPart *part, uint32_t stride, uint32
     return stride > n && lanes_slow_masked_stores(e, 8 * emit_scalar_bytes(e, part->type));
 }
 
+/* Parts of each active lane, at most ACCESS_WIDEST, one lane after the other. */
+static void store_by_lanes(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n,
+                           const LV *v)
+{
+    LV to, at[ACCESS_WIDEST];
+    LV address = address_of_part(e, p, part->byte, emit_scalar_bytes(e, part->type));
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t size = emit_scalar_bytes(e, part[k].type);
+        access_count(e, p, HEDDLE_ACCESS_GATHER, e->mask, size);
+        at[k] = by_lanes_element(e, e->i64, by_lanes_values(e), ir_int(e->i32, k * e->W));
+        LLVMBuildStore(e->b, v[k], at[k]);
+    }
+    LanesLoop l = by_lanes_begin(e, address, e->mask, &to);
+    for (uint32_t k = 0; k < n; k++) {
+        LT element = LLVMGetElementType(LLVMTypeOf(v[k]));
+        LV there = ir_at(e->b, to, ir_int(e->i64, (uint64_t)(part[k].byte - part->byte)));
+        LV x = LLVMBuildLoad2(e->b, element, by_lanes_element(e, element, at[k], l.index), "");
+        plain_store(e, p, x, there, alignment(e, p, part[k].type));
+    }
+    lane_loop_end(e, &l);
+}
+
 static void store_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *v)
 {
     uint32_t stride = n ? wide_stride(e, p, part, n) : 0;
-    bool apart = e->mask && leaves_holes(e, part, stride, n);
     for (uint32_t k = 0; k < n; k++) {
-        v[k] = stride ? emit_lanes(e, v[k]) : v[k];
-        if (apart)
-            scatter(e, p, &part[k], v[k]);
-        else if (!stride)
+        if (stride)
+            v[k] = emit_lanes(e, v[k]);
+        else
             store_part(e, p, &part[k], v[k]);
     }
-    if (stride && !apart) {
+    if (stride && e->mask && leaves_holes(e, part, stride, n)) {
+        store_by_lanes(e, p, part, n, v);
+    } else if (stride) {
         Wide w = wide_of(e, p, part, n, stride);
         store_wide(e, &w, v);
     }
@@ -703,8 +725,8 @@ static void expect_table(Emit *e, Ways *w, const LanesPart *part, uint32_t n)
         w->test[w->n++] = t->expected;
 }
 
-/* Windows and tables are for loads of all lanes, and a mask for each of several leaves takes
- * permutations. */
+/* Windows and tables are for loads of all lanes, a mask for each of several leaves takes
+ * permutations, and holes in one are best known before. */
 static void expect_all_active(Emit *e, Ways *w, const LanesPart *part, uint32_t n, bool store)
 {
     if (!e->mask)
@@ -817,19 +839,6 @@ static bool lies_in_place(Emit *e, const Ways *w, const LanesPart *part, uint32_
            wide_stride(e, &w->way[0], part, n) == n;
 }
 
-static LV load_in_place(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n)
-{
-    uint32_t size = in_place_piece(e), group = MIN(p->affine.group, e->W);
-    LT type = LLVMVectorType(emit_scalar_type(e, part->type), size);
-    LV v[WIDEST];
-    for (uint32_t k = 0; k < e->W * n / size; k++) {
-        uint32_t g = k * size / (group * n), along = k * size % (group * n);
-        int64_t byte = part->byte + (int64_t)along * emit_scalar_bytes(e, part->type);
-        v[k] = plain_load(e, p, type, address_group(e, p, byte, g), alignment(e, p, part->type));
-    }
-    return ir_concatenate(e->b, v, e->W * n / size);
-}
-
 void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, LV *leaves)
 {
     uint32_t k = 0;
@@ -844,7 +853,8 @@ void access_load_parts(Emit *e, const EmitPointer *p, const LanesPart *part, uin
         else
             load_parts(e, &w.way[MIN(k, 1)], part, n, v + k * n);
         if (in_place)
-            all[k] = k ? in_place_from(e, v + k * n, n) : load_in_place(e, &w.way[0], part, n);
+            all[k] = k ? in_place_from(e, v + k * n, n)
+                       : in_place_load(e, &w.way[0], part, n, alignment(e, p, part->type));
     } while (ways_next(e, &w, part, k++));
     for (k = 0; k < n; k++)
         leaves[k] = join_ways(e, &w, (LV[]){ v[k], v[n + k], v[2 * n + k] });

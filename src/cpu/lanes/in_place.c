@@ -5,8 +5,8 @@
  * permutations than to transpose both operands (chunks.c), or all products (jit/products.c). OpDot
  * leaves the order open.
  *
- * In: what loads have found that lead to dot products, for each lane and as it lies. Out: the dot
- * products. LLVM leaves out which of the two is not used.
+ * In: what loads have found that lead to dot products only, for each lane and as it lies. Out: the
+ * dot products. LLVM leaves out which of the two is not used.
  */
 #include "cpu/lanes/internal.h"
 #include "llvm/ir.h"
@@ -26,51 +26,82 @@ typedef struct Lying {
 } Lying;
 
 struct LanesInPlace {
-    uint8_t *wanted; /* by id: of loads that lead to dot products */
+    uint8_t *wanted; /* by id: of what leads to dot products only */
     VEC(Lying) lying;
 };
 
 /* ---- loads ----------------------------------------------------------------------------------- */
 
-/* Marks the loads whose numbers a value has, converted at most. */
-static void mark_loads(Emit *e, SpvId id, uint8_t *wanted, uint32_t depth)
+/* What a dot product's numbers come from, loaded and converted at most. */
+static bool leads_to_dots(const SpvInst *i)
 {
-    const SpvInst *i = spv_def(e->module, id);
-    uint16_t at[MOST];
-    switch (i && depth ? i->op : SpvOpNop) {
-    case SpvOpLoad: wanted[id] = 1; return;
+    switch (i ? i->op : SpvOpNop) {
+    case SpvOpLoad:
     case SpvOpFConvert:
     case SpvOpCompositeConstruct:
     case SpvOpCompositeExtract:
     case SpvOpCompositeInsert:
-    case SpvOpVectorShuffle: break;
-    default: return;
+    case SpvOpVectorShuffle: return true;
+    default: return false;
     }
-    uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
-    for (uint32_t k = 0; k < MIN(n, MOST); k++)
-        mark_loads(e, i->words[at[k]], wanted, depth - 1);
 }
 
-static struct LanesInPlace *find_loads(Emit *e)
+/* Dot products that are computed alike wherever they stand keep their order. */
+static bool is_dot(Emit *e, const SpvInst *i)
 {
-    struct LanesInPlace *s = NEW(e->arena, struct LanesInPlace);
-    s->wanted = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
-    for (uint32_t p = 0; p + 1 < e->cfg->n; p++) /* the last is the exit */
-        for (const SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next)
-            for (uint32_t k = 0; i->op == SpvOpDot && k < 2; k++)
-                mark_loads(e, spv_operand(i, k), s->wanted, DEPTH);
-    return s;
+    return i->op == SpvOpDot &&
+           !spv_has_decoration(e->module, i->id, -1, SpvDecorationNoContraction);
+}
+
+/* Marks what an instruction's operands come from, or takes the marks away. */
+static void mark(Emit *e, const SpvInst *i, uint8_t *wanted, bool is_wanted)
+{
+    uint16_t at[MOST];
+    uint32_t n = i->op == SpvOpLoad ? 0 : MIN(spv_id_operands(i, at, MOST), MOST);
+    for (uint32_t k = 0; k < n; k++) {
+        SpvId id = i->words[at[k]];
+        const SpvInst *from = spv_def(e->module, id);
+        if (wanted[id] == is_wanted || !leads_to_dots(from))
+            continue;
+        wanted[id] = is_wanted;
+        mark(e, from, wanted, is_wanted);
+    }
+}
+
+static void find_loads(Emit *e, uint8_t *wanted)
+{
+    for (uint32_t pass = 0; pass < 2; pass++) /* what else uses them takes them lane by lane */
+        for (uint32_t p = 0; p + 1 < e->cfg->n; p++) /* the last is the exit */
+            for (const SpvInst *i = e->cfg->blocks[p].block->insts.first; i; i = i->next)
+                if (is_dot(e, i) ? !pass : pass && !(i->id && wanted[i->id]))
+                    mark(e, i, wanted, !pass);
 }
 
 bool in_place_wanted(Emit *e, const SpvInst *load)
 {
     Lanes *lanes = lanes_of(e);
-    if (!lanes->in_place)
-        lanes->in_place = find_loads(e);
+    if (!lanes->in_place) {
+        lanes->in_place = NEW(e->arena, struct LanesInPlace);
+        lanes->in_place->wanted = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+        find_loads(e, lanes->in_place->wanted);
+    }
     return lanes->in_place->wanted[load->id];
 }
 
-uint32_t in_place_piece(Emit *e) { return MIN(lanes_of(e)->machine->vector_bits / 32, e->W); }
+/* Numbers of what is loaded, multiplied and added at once. */
+static uint32_t piece_size(Emit *e) { return MIN(lanes_of(e)->machine->vector_bits / 32, e->W); }
+
+LV in_place_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, unsigned align)
+{
+    uint32_t size = piece_size(e), group = MIN(p->affine.group, e->W) * n, all = e->W * n;
+    LT type = LLVMVectorType(emit_scalar_type(e, part->type), size);
+    LV v[MOST * IR_MAX_LANES];
+    for (uint32_t k = 0; k < all; k += size) {
+        int64_t byte = part->byte + (int64_t)(k % group) * emit_scalar_bytes(e, part->type);
+        v[k / size] = ir_load(e->b, type, address_group(e, p, byte, k / group), align);
+    }
+    return ir_concatenate(e->b, v, all / size);
+}
 
 /* x's and y's numbers by turns. */
 static LV by_turns(Emit *e, LV x, LV y)
@@ -121,7 +152,7 @@ static LV as_it_lies(Emit *e, const LV *v, uint32_t n)
 }
 
 /* Every other number of x and y, block by block: x's, then y's. */
-static LV every_other(Emit *e, LV x, LV y, bool odd)
+static LV evens_or_odds(Emit *e, LV x, LV y, bool odd)
 {
     int from[IR_MAX_LANES];
     uint32_t size = LLVMGetVectorSize(LLVMTypeOf(x));
@@ -139,8 +170,8 @@ static LV add_up(Emit *e, const SpvInst *i, LV *v, uint32_t n)
     uint32_t size = LLVMGetVectorSize(LLVMTypeOf(v[0])), lanes = size / n, in_block = BLOCK / n;
     for (uint32_t left = n; left > 1; left /= 2)
         for (uint32_t k = 0; k < left / 2; k++)
-            v[k] = ops_float(e, i, LLVMFAdd, every_other(e, v[2 * k], v[2 * k + 1], false),
-                             every_other(e, v[2 * k], v[2 * k + 1], true));
+            v[k] = ops_float(e, i, LLVMFAdd, evens_or_odds(e, v[2 * k], v[2 * k + 1], false),
+                             evens_or_odds(e, v[2 * k], v[2 * k + 1], true));
     /* a block has sums of the same place in all n vectors, one vector's after the other's */
     for (uint32_t l = 0; l < size; l++)
         from[l] = (int)(l % lanes / in_block * BLOCK + l / lanes * in_block + l % in_block);
@@ -150,10 +181,10 @@ static LV add_up(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 LV lanes_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n)
 {
     LV v[2] = { as_it_lies(e, x, n), as_it_lies(e, y, n) }, part[MOST], sums[IR_MAX_LANES];
-    if (!v[0] || !v[1])
+    if (!v[0] || !v[1] || !is_dot(e, i))
         return NULL;
     LV products = ops_float(e, i, LLVMFMul, v[0], v[1]);
-    uint32_t size = in_place_piece(e), pieces = e->W / size;
+    uint32_t size = piece_size(e), pieces = e->W / size;
     for (uint32_t p = 0; p < pieces; p++) {
         for (uint32_t k = 0; k < n; k++)
             part[k] = ir_part(e->b, products, (p * n + k) * size, size);

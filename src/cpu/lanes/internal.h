@@ -265,12 +265,12 @@ LV chunks_interleave(Emit *e, LV x, LV y, uint32_t in_block, bool second);
 
 /* ---- in_place.c: dot products of numbers as they lie ----------------------------------------- */
 
-/* Whether numbers that an OpLoad loads lead to dot products. */
+/* Whether numbers that an OpLoad loads lead to dot products only. */
 bool in_place_wanted(Emit *e, const SpvInst *load);
-/* That dot products may take them as they lie, <W * n x T>, best from loads of so many each. */
-void in_place_keep(Emit *e, const LV *leaves, uint32_t n, LV all);
-uint32_t in_place_piece(Emit *e);
-LV in_place_from(Emit *e, const LV *leaves, uint32_t n); /* where they do not lie so */
+/* n parts of each lane as they lie, <W * n x T>: loaded, or made where they lie otherwise. */
+LV in_place_load(Emit *e, const EmitPointer *p, const LanesPart *part, uint32_t n, unsigned align);
+LV in_place_from(Emit *e, const LV *leaves, uint32_t n);
+void in_place_keep(Emit *e, const LV *leaves, uint32_t n, LV all); /* for lanes_dot */
 /* EmitTarget.dot */
 LV lanes_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
 

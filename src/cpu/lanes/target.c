@@ -54,7 +54,7 @@ static bool begin(Emit *e)
 
 static bool load_together(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
 {
-    lanes_of(e)->dotted = in_place_wanted(e, i);
+    lanes_of(e)->dotted = in_place_wanted(e, i) && !p->volatile_;
     return lookup_load(e, i, p, leaves) || series_load(e, i, p, leaves);
 }
 

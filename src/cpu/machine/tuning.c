@@ -69,7 +69,7 @@ static const CpuTuning rows[] = {
       .rows_ahead = 1, .leaps_ahead = 4, EVERYWHERE },
     /* Zen 3, workgroups two at once and one by one, two threads from memory, GB/s: q8_0 11, 16;
      * q4_0 10, 12; f16 13, 13. llama.cpp's tokens a second: 47, 63; 72, 91; 26, 27. vmaskmovps
-     * stores every twentieth cycle: one store a lane, c[i] if i < n 0.97 to 0.31 ns, c[2 * i]
+     * stores in some twenty cycles: one store a lane, c[i] if i < n 0.97 to 0.31 ns, c[2 * i]
      * 1.36 to 0.57, c[2 * i] if i < n 1.9 to 0.6; a stencil's tile 3.0 to 1.4. */
     { .name = "Zen with AVX2", .arch = "x86_64", .cpu = "znver", .needs = CPU_AVX2,
       .vector_bits = 256, .accumulators = 12, .block_vectors = 3, .rows_ahead = 1,

@@ -113,6 +113,36 @@ TEST(stores_of_vectors)
     check_case(&c, a, 4 * N, expected, 15);
 }
 
+/* What lies between the lanes' stores, or belongs to inactive lanes, stays as it is. */
+TEST(stores_with_holes)
+{
+    static uint32_t a[N], expected[N];
+    static const struct { const char *test; uint32_t first, last, odd; } guards[] = {
+        { "i < 64", 0, 64, 0 },
+        { "i >= 3 && i < 61", 3, 61, 0 },
+        { "i < 64 && (i * 5 & 8) != 0", 0, 64, 8 },
+    };
+    static const struct { const char *head, *store; uint32_t stride, n, to; } stores[] = {
+        { B_WORDS, "b[2 * i] = a[i];", 2, 1, 0 },
+        { B_WORDS, "b[3 * i + 2] = a[i];", 3, 1, 2 },
+        { "layout(std430, binding = 1) buffer B { uvec4 b[]; };\n", "b[i].xy = uvec2(a[i]);", 4, 2, 0 },
+        { "layout(std430, binding = 1) buffer B { uvec3 b[]; };\n", "b[i] = uvec3(a[i]);", 4, 3, 0 },
+    };
+    fill(a, N);
+    for (uint32_t g = 0; g < COUNT_OF(guards); g++)
+        for (uint32_t s = 0; s < COUNT_OF(stores); s++) {
+            char head[256], body[256];
+            memset(expected, 0, sizeof expected);
+            for (uint32_t i = guards[g].first; i < guards[g].last; i++)
+                for (uint32_t k = 0; k < stores[s].n; k++)
+                    if (!guards[g].odd || i * 5 & guards[g].odd)
+                        expected[stores[s].stride * i + stores[s].to + k] = a[i];
+            snprintf(head, sizeof head, A_WORDS "%s", stores[s].head);
+            snprintf(body, sizeof body, "if (%s) %s", guards[g].test, stores[s].store);
+            check_case(&(Case){ .head = head, .body = body }, a, N, expected, 1);
+        }
+}
+
 TEST(structs_and_strides)
 {
     static uint32_t a[8 * N], expected[N];
