@@ -125,8 +125,10 @@ TEST(stores_with_holes)
     static const struct { const char *head, *store; uint32_t stride, n, to; } stores[] = {
         { B_WORDS, "b[2 * i] = a[i];", 2, 1, 0 },
         { B_WORDS, "b[3 * i + 2] = a[i];", 3, 1, 2 },
-        { "layout(std430, binding = 1) buffer B { uvec4 b[]; };\n", "b[i].xy = uvec2(a[i]);", 4, 2, 0 },
-        { "layout(std430, binding = 1) buffer B { uvec3 b[]; };\n", "b[i] = uvec3(a[i]);", 4, 3, 0 },
+        { "layout(std430, binding = 1) buffer B { uvec4 b[]; };\n",
+          "b[i].xy = uvec2(a[i]);", 4, 2, 0 },
+        { "layout(std430, binding = 1) buffer B { uvec3 b[]; };\n",
+          "b[i] = uvec3(a[i]);", 4, 3, 0 },
     };
     fill(a, N);
     for (uint32_t g = 0; g < COUNT_OF(guards); g++)
