@@ -16,7 +16,6 @@
 enum {
     MOST = ACCESS_WIDEST, /* numbers of a lane: two or four, which lie in one block */
     BLOCK = 4,            /* floats that permutations take from each other at the least cost */
-    DEPTH = 8,            /* instructions from a dot product back to a load */
 };
 
 /* What a load has loaded. */
@@ -56,9 +55,9 @@ static bool is_dot(Emit *e, const SpvInst *i)
 /* Marks what an instruction's operands come from, or takes the marks away. */
 static void mark(Emit *e, const SpvInst *i, uint8_t *wanted, bool is_wanted)
 {
-    uint16_t at[MOST];
-    uint32_t n = i->op == SpvOpLoad ? 0 : MIN(spv_id_operands(i, at, MOST), MOST);
-    for (uint32_t k = 0; k < n; k++) {
+    uint16_t at[16];
+    uint32_t n = i->op == SpvOpLoad ? 0 : spv_id_operands(i, at, COUNT_OF(at));
+    for (uint32_t k = 0; k < MIN(n, COUNT_OF(at)); k++) {
         SpvId id = i->words[at[k]];
         const SpvInst *from = spv_def(e->module, id);
         if (wanted[id] == is_wanted || !leads_to_dots(from))
@@ -180,10 +179,12 @@ static LV add_up(Emit *e, const SpvInst *i, LV *v, uint32_t n)
 
 LV lanes_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n)
 {
-    LV v[2] = { as_it_lies(e, x, n), as_it_lies(e, y, n) }, part[MOST], sums[IR_MAX_LANES];
-    if (!v[0] || !v[1] || !is_dot(e, i))
+    LV lying_x = is_dot(e, i) ? as_it_lies(e, x, n) : NULL;
+    LV lying_y = lying_x ? as_it_lies(e, y, n) : NULL;
+    LV part[MOST], sums[IR_MAX_LANES];
+    if (!lying_y)
         return NULL;
-    LV products = ops_float(e, i, LLVMFMul, v[0], v[1]);
+    LV products = ops_float(e, i, LLVMFMul, lying_x, lying_y);
     uint32_t size = piece_size(e), pieces = e->W / size;
     for (uint32_t p = 0; p < pieces; p++) {
         for (uint32_t k = 0; k < n; k++)
