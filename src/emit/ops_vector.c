@@ -4,8 +4,8 @@
  * 3.3.14).
  *
  * A matrix is its columns one after the other: with R rows, component (row, column) is leaf
- * column * R + row. Dot products sum from the first component to the last, unless the
- * target has a way of its own.
+ * column * R + row. Dot products sum from the first component to the last, unless the target has
+ * a way of its own for OpDot.
  */
 #include "emit/ops.h"
 #include "emit/target.h"
@@ -36,10 +36,7 @@ void ops_any_all(Emit *e, const SpvInst *i)
 
 LV ops_dot(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n)
 {
-    LV sum = e->target->dot ? e->target->dot(e, i, x, y, n) : NULL;
-    if (sum)
-        return sum;
-    sum = ops_float(e, i, LLVMFMul, x[0], y[0]);
+    LV sum = ops_float(e, i, LLVMFMul, x[0], y[0]);
     for (uint32_t k = 1; k < n; k++)
         sum = ops_float(e, i, LLVMFAdd, sum, ops_float(e, i, LLVMFMul, x[k], y[k]));
     return sum;
@@ -59,7 +56,8 @@ void ops_inner_product(Emit *e, const SpvInst *i)
         x[k] = ops_fold(e, x[k]);
         y[k] = ops_fold(e, y[k]);
     }
-    LV r = ops_dot(e, i, x, y, n);
+    LV r = e->target->dot ? e->target->dot(e, i, x, y, n) : NULL;
+    r = r ? r : ops_dot(e, i, x, y, n);
     emit_set1(e, i, narrow ? arith_convert(e->b, r, COMP_F32, COMP_BF16, ROUND_NEAREST, false) : r);
 }
 

@@ -113,8 +113,7 @@ struct EmitTarget {
     /* What the machine computes by itself, within the API's precision: a function of GLSL.std.450,
      * or, of number 0, x / y. NULL: emit has to; as a member, of everything. */
     LV (*approximate)(Emit *e, const SpvInst *i, uint32_t number, LV x, LV y);
-    /* The dot product of vectors with n components. NULL: emit has to compute it; as a member,
-     * always. */
+    /* OpDot, of vectors with n components. NULL: emit has to compute it; as a member, always. */
     LV (*dot)(Emit *e, const SpvInst *i, const LV *x, const LV *y, uint32_t n);
     /* The dot product, in 32 bits, of the four bytes of x and of y. NULL: emit has to compute it;
      * as a member, always. */

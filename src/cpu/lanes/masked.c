@@ -188,7 +188,7 @@ static void store_pieces(Emit *e, LV v, LV address, unsigned align, LV mask)
     uint64_t bytes = lanes_scalar_bits(LLVMGetElementType(LLVMTypeOf(v))) / 8;
     for (uint32_t k = 0, n; k < size; k += n) {
         n = 1;
-        if (!ir_is_int(LLVMGetAggregateElement(mask, k), 1))
+        if (!all_set(mask, k, 1))
             continue;
         while (k % (2 * n) == 0 && k + 2 * n <= size && all_set(mask, k + n, n))
             n *= 2;
