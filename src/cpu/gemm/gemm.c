@@ -3,7 +3,7 @@
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
  *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b,
- *                                          ptr panel, i1 packed, ptr to, i1 fresh, i64 times)
+ *                                          ptr panel, i1 packed, ptr to, i1 fresh, i64 times, lines)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
  * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
@@ -37,7 +37,7 @@ static LLVMTypeRef function_type(LLVMContextRef cx)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(cx, 0), i64 = LLVMInt64TypeInContext(cx),
                 i1 = LLVMInt1TypeInContext(cx),
-                args[] = { ptr, ptr, i1, i64, i64, ptr, i1, ptr, i1, i64 };
+                args[] = { ptr, ptr, i1, i64, i64, ptr, i1, ptr, i1, i64, i64 };
     return LLVMFunctionType(LLVMVoidTypeInContext(cx), args, COUNT_OF(args), false);
 }
 
@@ -52,7 +52,7 @@ static void add_attribute(LLVMContextRef cx, LLVMValueRef fn, LLVMAttributeIndex
 static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
 {
     char name[128];
-    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s%s%s",
+    snprintf(name, sizeof(name), "gemm_%s_%s_%s_%ux%ux%u_%ux%ux%u%s%s%s%s%s%s%s%s",
              comp_name((IrComp)s->a), comp_name((IrComp)s->b), comp_name((IrComp)s->c), s->M, s->N,
              s->K, s->rows, s->cols, s->steps, s->a_col ? "_at" : "", s->b_col ? "_bt" : "",
              s->c_col ? "_ct" : "",
@@ -62,7 +62,8 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
              s->prefetch_a || s->prefetch_b ? "_ahead"
              : s->even                      ? "_even"
                                             : "",
-             s->moves ? "_moves" : "", s->specials ? "_specials" : "");
+             s->moves ? "_moves" : "", s->some_rows ? "_some" : "",
+             s->specials ? "_specials" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");
@@ -115,7 +116,9 @@ static LLVMValueRef emit_function(Gemm *gemm, const GemmShape *s)
     g.steps = k64(&g, s->steps);
     if (plan.times > 1)
         g.steps = mul(&g, g.steps, LLVMGetParam(fn, 9));
+    g.lines = s->some_rows ? LLVMGetParam(fn, 10) : k64(&g, plan.s.M);
     g.contiguous = gemm_steps_contiguous(&g);
+    gemm_leave_few(&g);
     gemm_list_prefetches(&g);
     gemm_prefetch_a(&g);
     gemm_prefetch_rows(&g, k64(&g, 0), k64(&g, 0));
@@ -299,6 +302,7 @@ void gemm_run(Gemm *g, LLVMBuilderRef b, const GemmCall *c)
                             packed,
                             c->to ? c->to : part_of(g, b, c, PART_C),
                             c->fresh ? c->fresh : no,
-                            c->times ? c->times : none };
+                            c->times ? c->times : none,
+                            c->lines ? c->lines : none };
     LLVMBuildCall2(b, function_type(g->cx), fn, args, COUNT_OF(args), "");
 }

@@ -148,6 +148,7 @@ struct GemmGen {
     LLVMValueRef ahead_a, ahead_b; /* i64: GemmCall's, of the normalised shape */
     LLVMValueRef to, fresh;        /* GemmCall's */
     LLVMValueRef steps;            /* i64: of this call */
+    LLVMValueRef lines;            /* i64: rows of a tile that are wanted; all: s.M */
     /* i1: the steps' tiles lie one behind the other, so k runs through */
     LLVMValueRef contiguous;
     LLVMValueRef in_place; /* i1: tile registers are loaded with A where it lies */
@@ -226,6 +227,8 @@ void gemm_pack_b(GemmGen *g);
 /* Once both are packed: the kernel ends here where an element has no limbs, after the one without
  * limbs has run. */
 void gemm_leave_specials(GemmGen *g);
+/* Before either is: so does one for whose few rows making limbs does not pay. */
+void gemm_leave_few(GemmGen *g);
 
 /* ---- prefetch.c ------------------------------------------------------------------------------ */
 

@@ -416,6 +416,24 @@ static void all_across(GemmGen *g, RegisterBlock k, ForBlock *then)
     }
 }
 
+/* Rows that no whole block takes, if they are wanted. */
+static void last_down(GemmGen *g, const RegisterBlock *k, uint32_t whole, ForBlock *then)
+{
+    LLVMBasicBlockRef some = NULL, go = NULL;
+    if (g->p->s.some_rows) {
+        some = LLVMAppendBasicBlockInContext(g->cx, g->fn, "last_rows");
+        go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "no_more_rows");
+        LLVMValueRef wanted = LLVMBuildICmp(g->b, LLVMIntUGT, g->lines, k64(g, whole), "");
+        LLVMBuildCondBr(g->b, wanted, some, go);
+        LLVMPositionBuilderAtEnd(g->b, some);
+    }
+    then(g, *k);
+    if (!go)
+        return;
+    LLVMBuildBr(g->b, go);
+    LLVMPositionBuilderAtEnd(g->b, go);
+}
+
 static void all_down(GemmGen *g, RegisterBlock k, ForBlock *then)
 {
     const GemmPlan *p = g->p;
@@ -432,12 +450,14 @@ static void all_down(GemmGen *g, RegisterBlock k, ForBlock *then)
     k.number = add(g, first, part);
     k.rows = p->block_rows;
     then(g, k);
-    gemm_loop_end(g, &rows, p->block_rows, k64(g, whole), NULL);
+    LLVMValueRef end = p->s.some_rows ? ir_binary(g->b, "llvm.umin", g->lines, k64(g, whole))
+                                      : k64(g, whole);
+    gemm_loop_end(g, &rows, p->block_rows, end, NULL);
     k.row = k64(g, whole);
     k.number = add(g, first, k64(g, each - 1));
     k.rows = p->s.M - whole;
     if (k.rows)
-        then(g, k);
+        last_down(g, &k, whole, then);
     gemm_loop_end(g, &tiles, 1, k64(g, p->s.rows), NULL);
 }
 

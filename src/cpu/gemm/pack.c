@@ -172,16 +172,14 @@ static LLVMValueRef specials_of_b(GemmGen *g)
     return at(g, g->panel, k64(g, gemm_specials_of_b(g->p)));
 }
 
-void gemm_leave_specials(GemmGen *g)
+/* Ends the kernel on that condition, after the one without limbs has run. */
+static void leave_if(GemmGen *g, LLVMValueRef condition)
 {
     GemmShape plain = gemm_of_specials(g->shape);
-    LLVMValueRef fn = gemm_kernel(g->gemm, &plain), args[10];
-    LLVMValueRef any = LLVMBuildOr(g->b, ir_load(g->b, g->i32, specials_of_a(g), 4),
-                                   ir_load(g->b, g->i32, specials_of_b(g), 4), "");
-    LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(g->cx, g->fn, "specials");
-    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "no_specials");
-    LLVMValueRef none = LLVMConstInt(g->i32, 0, false);
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, any, none, ""), go, leave);
+    LLVMValueRef fn = gemm_kernel(g->gemm, &plain), args[11];
+    LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(g->cx, g->fn, "leave");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(g->cx, g->fn, "stay");
+    LLVMBuildCondBr(g->b, condition, leave, go);
     LLVMPositionBuilderAtEnd(g->b, leave);
     for (unsigned k = 0; k < COUNT_OF(args); k++)
         args[k] = LLVMGetParam(g->fn, k);
@@ -190,6 +188,21 @@ void gemm_leave_specials(GemmGen *g)
     LLVMBuildCall2(g->b, LLVMGlobalGetValueType(fn), fn, args, COUNT_OF(args), "");
     LLVMBuildRetVoid(g->b);
     LLVMPositionBuilderAtEnd(g->b, go);
+}
+
+void gemm_leave_specials(GemmGen *g)
+{
+    LLVMValueRef any = LLVMBuildOr(g->b, ir_load(g->b, g->i32, specials_of_a(g), 4),
+                                   ir_load(g->b, g->i32, specials_of_b(g), 4), "");
+    leave_if(g, LLVMBuildIsNotNull(g->b, any, ""));
+}
+
+void gemm_leave_few(GemmGen *g)
+{
+    enum { MOST_FEW = 16 }; /* half of the rows that limbs are for at all: engines.c */
+    LLVMValueRef most = k64(g, MOST_FEW);
+    if (g->p->s.some_rows && gemm_limbs(g->p) > 1)
+        leave_if(g, LLVMBuildICmp(g->b, LLVMIntULE, g->lines, most, ""));
 }
 
 /* ---- B --------------------------------------------------------------------------------------- */
@@ -482,7 +495,7 @@ static LLVMValueRef pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef
     GemmView view = gemm_a_tile(g, tile_row, step), *t = &view;
     bool col = p->s.a_col;
     uint32_t run = col ? p->s.M : p->units * steps; /* units that lie side by side in scratch */
-    uint32_t rows = col ? p->units : p->s.M, group = p->engine->group;
+    uint32_t group = p->engine->group;
     LLVMValueRef base = packed_tile(g, tile_row, step);
     bool limbs = gemm_limbs(p) > 1;
     GemmLoop l = gemm_loop_begin(g, &seen, limbs);
@@ -508,7 +521,7 @@ static LLVMValueRef pack_a_tiles(GemmGen *g, LLVMValueRef tile_row, LLVMValueRef
         }
         done += n;
     }
-    gemm_loop_end(g, &l, 1, k64(g, rows), &seen);
+    gemm_loop_end(g, &l, 1, col ? k64(g, p->units) : g->lines, &seen);
     return seen;
 }
 

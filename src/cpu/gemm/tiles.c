@@ -275,11 +275,40 @@ static void tile_block(GemmGen *g, LLVMValueRef q, uint32_t nr, uint32_t v, uint
         move_c(g, gemm_sums_tile, add(g, q, k64(g, i / nc)), v + i % nc, i, false);
 }
 
+/* So many rows of tiles, an even number, two at a time. */
+static void pairs_down(GemmGen *g, LLVMValueRef rows, uint32_t v, uint32_t nc)
+{
+    LLVMValueRef none = NULL;
+    GemmLoop l = gemm_loop_begin(g, &none, 0);
+    tile_block(g, l.i, 2, v, nc);
+    gemm_loop_end(g, &l, 2, rows, NULL);
+}
+
+/* The first rows that are wanted: two rows of tiles at a time, then one. */
+static void some_down(GemmGen *g, uint32_t v, uint32_t nc)
+{
+    static const char *const names[] = { "pairs", "no_pairs", "one_row", "no_more_rows" };
+    LLVMBasicBlockRef to[4];
+    for (uint32_t i = 0; i < 4; i++)
+        to[i] = LLVMAppendBasicBlockInContext(g->cx, g->fn, names[i]);
+    LLVMValueRef rows = LLVMBuildLShr(g->b, add(g, g->lines, k64(g, 15)), k64(g, 4), "");
+    LLVMValueRef even = LLVMBuildAnd(g->b, rows, k64(g, ~UINT64_C(1)), "");
+    LLVMBuildCondBr(g->b, LLVMBuildIsNull(g->b, even, ""), to[1], to[0]);
+    LLVMPositionBuilderAtEnd(g->b, to[0]);
+    pairs_down(g, even, v, nc);
+    LLVMBuildBr(g->b, to[1]);
+    LLVMPositionBuilderAtEnd(g->b, to[1]);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, even, rows, ""), to[3], to[2]);
+    LLVMPositionBuilderAtEnd(g->b, to[2]);
+    tile_block(g, even, 1, v, nc);
+    LLVMBuildBr(g->b, to[3]);
+    LLVMPositionBuilderAtEnd(g->b, to[3]);
+}
+
 void gemm_tiles(GemmGen *g)
 {
     const GemmPlan *p = g->p;
     uint32_t rows = (uint32_t)p->s.rows * p->s.M / 16;
-    LLVMValueRef none = NULL;
     /* K of a tile is no whole 64 bytes, and steps lie apart; or A is converted */
     if (p->pack_a) {
         LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(g->cx, g->fn, "pack_a");
@@ -296,13 +325,14 @@ void gemm_tiles(GemmGen *g)
     for (uint32_t v = 0; v < p->n_vectors;) {
         GemmRun run = gemm_run_begin(g, v, 2);
         uint32_t nc = run.n;
-        if (rows > 1) {
-            GemmLoop l = gemm_loop_begin(g, &none, 0);
-            tile_block(g, l.i, 2, v, nc);
-            gemm_loop_end(g, &l, 2, k64(g, rows / 2 * 2), NULL);
+        if (p->s.some_rows && rows > 1) {
+            some_down(g, v, nc);
+        } else {
+            if (rows > 1)
+                pairs_down(g, k64(g, rows / 2 * 2), v, nc);
+            if (rows % 2)
+                tile_block(g, k64(g, rows - 1), 1, v, nc);
         }
-        if (rows % 2)
-            tile_block(g, k64(g, rows - 1), 1, v, nc);
         v = gemm_run_end(g, &run);
     }
 }

@@ -11,7 +11,7 @@
 MatTile mat_dense(Emit *e, const SpvType *t, LV ptr, bool col)
 {
     uint64_t side = col ? t->rows : t->cols;
-    return (MatTile){ ptr, ir_int(e->i64, side * comp_bytes(mat_comp(t))), col, true };
+    return (MatTile){ ptr, ir_int(e->i64, side * comp_bytes(mat_comp(t))), col, true, NULL };
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -213,6 +213,7 @@ static uint64_t known_stride(const MatTile *x)
 void mat_copy(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     uint32_t bytes = comp_bytes(mat_comp(t));
+    mat_copy_rows(e, t, to, from);
     static const char *const orders[] = { "row by row", "column by column" };
     if (from->col != to->col && t->rows > 1 && t->cols > 1)
         emit_remark(e, REMARK_TRANSPOSED, t->rows, t->cols,
@@ -255,10 +256,13 @@ static void fill_home(Emit *e, const SpvType *t, const MatTile *to, LV scalar)
     loop_end(e, &l);
 }
 
-/* Fills a dense tile, padding included. */
+/* Fills a dense tile, padding included. One row stands for all. */
 void mat_fill(Emit *e, const SpvType *t, const MatTile *to, LV scalar)
 {
     MatLeader l = mat_leader_begin(e, t);
-    fill_home(e, t, to, scalar);
+    SpvType row = *t;
+    row.rows = to->rows ? 1 : t->rows;
+    fill_home(e, &row, to, scalar);
+    mat_set_rows(e, to, ir_int(e->i64, row.rows));
     mat_leader_end(e, &l);
 }

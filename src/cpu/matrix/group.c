@@ -86,9 +86,9 @@ static void settle_operand(Emit *e, SpvId id)
 {
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_HOME && v->state != MAT_LAZY)
-        mat_read(e, id);
+        mat_read_rows(e, id);
     if (v->state == MAT_SPLAT) { /* a constant: filled now and kept */
-        v->tile = mat_read(e, id);
+        v->tile = mat_read_rows(e, id);
         v->state = MAT_HOME;
     }
 }
@@ -220,6 +220,7 @@ static void place_start(Emit *e, MatMulAdd *p)
     if (other) {
         MatTile c = mat_operand(e, p->start, p->to.col);
         mat_convert(e, p->type, (MatNumbers){ c, from }, (MatNumbers){ p->to, to });
+        mat_set_rows(e, &p->to, ir_int(e->i64, p->type->rows));
         return;
     }
     if (start->tile.ptr == p->to.ptr ||
@@ -426,6 +427,43 @@ static void want_sums(Emit *e, const Grid *g)
         }
 }
 
+/* A's tiles, then those of the sums. */
+static uint32_t list_by_rows(Emit *e, const Grid *g, MatTile *x)
+{
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < g->rows; r++)
+        for (uint32_t t = 0; t < g->shape.steps; t++)
+            x[n++] = mat_value(e, g->row[r]->a.data[t])->tile;
+    for (uint32_t r = 0; r < g->rows; r++)
+        for (uint32_t k = 0; k < g->cols; k++)
+            x[n++] = g->cells[r * MAX_GRID + k]->to;
+    return n;
+}
+
+/* Whether only so many rows are multiplied as lie in memory: the grid is one tile high, and those
+ * of all its tiles may be alike. */
+static bool goes_by_rows(const Grid *g, const MatTile *x, uint32_t n)
+{
+    bool all = g->rows == 1 && !g->shape.c_col;
+    for (uint32_t k = 0; k < n; k++)
+        all = all && x[k].rows;
+    return all;
+}
+
+/* Completes what must be: B; and A and the sums, if not only some of their rows are multiplied. */
+static void complete_operands(Emit *e, const Grid *g, MatTile *x, uint32_t n, bool some)
+{
+    const SpvType *c = g->row[0]->type;
+    for (uint32_t k = 0; k < n && !some; k++)
+        mat_complete(e, c, &x[k]);
+    for (uint32_t k = 0; k < g->cols; k++)
+        for (uint32_t t = 0; t < g->shape.steps; t++) {
+            const MatValue *v = mat_value(e, g->col[k]->b.data[t]);
+            MatTile b = v->tile;
+            mat_complete(e, v->type, &b);
+        }
+}
+
 static void grid_emit(Emit *e, Grid *g)
 {
     uint32_t R = g->rows, S = g->cols, T = g->shape.steps;
@@ -438,11 +476,16 @@ static void grid_emit(Emit *e, Grid *g)
     call.shape = shape_of_grid(e, g, &call);
     MatSums *sums = sums_of(e, g);
     call.shape.moves = sums;
+    MatTile *by_rows = NEW_ARRAY(e->arena, MatTile, R * (T + S));
+    uint32_t n_by_rows = list_by_rows(e, g, by_rows);
+    call.shape.some_rows = goes_by_rows(g, by_rows, n_by_rows);
+    complete_operands(e, g, by_rows, n_by_rows, call.shape.some_rows);
     list_operands(e, g, call.shape.even, a, b);
     list_sums(g, c);
     if (call.shape.prefetch_a || call.shape.prefetch_b)
         call.prefetch = mat_prefetch_wanted(e);
-    call.panel = shared_panel(e, g, &call.shape);
+    if (!call.shape.some_rows) /* which may not need what a panel holds */
+        call.panel = shared_panel(e, g, &call.shape);
     call.env = e->env;
     call.packed = ir_at_inbounds(e->b, e->env, ir_int(e->i64, offsetof(CpuEnv, packed)));
     reserve_scratch(e, &call.shape);
@@ -450,6 +493,11 @@ static void grid_emit(Emit *e, Grid *g)
     emit_remark(e, REMARK_MULADD, R, S, T, call.shape.M, call.shape.N, call.shape.K,
                 gemm_engine_name(matrices_of(e)->gemm, &call.shape));
     call.scratch = matrices_of(e)->scratch;
+    if (call.shape.some_rows) {
+        call.lines = mat_rows_of_all(e, g->row[0]->type, by_rows, n_by_rows);
+        for (uint32_t k = T; k < n_by_rows; k++)
+            mat_set_rows(e, &by_rows[k], call.lines);
+    }
     if (sums) {
         mat_sums_put_off(e, sums, &call);
     } else {

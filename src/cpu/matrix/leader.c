@@ -193,6 +193,18 @@ static void wait_if(Emit *e, bool wanted)
         flow_barrier(e);
 }
 
+bool mat_leader_touches(const Emit *e)
+{
+    const struct MatWaits *w = matrices_of(e)->waits;
+    return w && (w->everywhere || w->touches[e->position]);
+}
+
+bool mat_leader_always_waits(const Emit *e)
+{
+    const struct MatWaits *w = matrices_of(e)->waits;
+    return w && w->everywhere;
+}
+
 void mat_leader_enters(Emit *e, const SpvInst *i)
 {
     struct MatWaits *w = matrices_of(e)->waits;
@@ -206,6 +218,8 @@ void matrix_block_end(Emit *e)
 {
     matrix_memory_barrier(e);
     struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
+    if (w && w->end[e->position])
+        mat_variables_complete(e);
     if (w)
         wait_if(e, w->end[e->position]);
 }

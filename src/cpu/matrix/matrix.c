@@ -135,6 +135,7 @@ bool matrix_begin(Emit *e)
     mat_survey(e);
     mat_leader_survey(e);
     mat_sums_survey(e);
+    mat_alike_survey(e);
     return true;
 }
 

@@ -19,6 +19,7 @@ typedef struct MatTile {
     LV ptr, stride; /* stride: i64, bytes */
     bool col;       /* column-major */
     bool near;      /* in the frame or workgroup memory */
+    LV rows; /* of some tiles that are dense by rows, whose last rows may be alike: alike.c's */
 } MatTile;
 
 typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } MatState;
@@ -74,6 +75,10 @@ typedef struct MatHome {
 typedef struct MatVariable {
     LV base;
     uint64_t bytes;
+    LV rows;                  /* MatTile's, of a single matrix */
+    bool exposed;             /* invocations access elements of it */
+    struct MatVariable *next; /* of those that are, and have `rows` */
+    const SpvInst *inst;
 } MatVariable;
 
 typedef struct MatCopy {
@@ -139,6 +144,8 @@ typedef struct MatEmit {
     uint8_t *same_in_workgroup; /* by id: workgroup_same's */
     bool shares;                /* what is only read may be packed once for all workgroups */
     struct MatWaits *waits;     /* leader.c's; NULL: nobody waits for the first subgroup */
+    struct MatAlike *alike;     /* alike.c's */
+    MatVariable *exposed;       /* the first such variable */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros has been given */
 } MatEmit;
@@ -168,6 +175,10 @@ MatTile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing *
 void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place);
 /* Where the result of `i` goes. The caller must write all of it next. */
 MatTile mat_result(Emit *e, const SpvInst *i);
+/* The same two for who knows of rows that are alike: the tile says how many lie there, and the
+ * caller writes as many as it says by mat_set_rows. */
+MatTile mat_read_rows(Emit *e, SpvId id);
+MatTile mat_result_rows(Emit *e, const SpvInst *i);
 /* Whether writing to `t` would change what a pending multiply-add reads, or its result. */
 bool mat_is_awaited(Emit *e, const MatMulAdd *p, const MatTile *t, const MatPlace *place);
 /* Whether a value lies in memory that is about to be written. */
@@ -200,6 +211,9 @@ typedef struct MatLeader {
     EmitIf f;
 } MatLeader;
 void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
+/* Whether invocations access elements of a workgroup's matrices in this block; anywhere, perhaps. */
+bool mat_leader_touches(const Emit *e);
+bool mat_leader_always_waits(const Emit *e);
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, MatLeader *l);
 void mat_leader_edge_end(Emit *e, uint32_t to); /* behind the copies for that block's phis */
@@ -208,6 +222,25 @@ void mat_leader_edge_end(Emit *e, uint32_t to); /* behind the copies for that bl
 
 /* Called before the first block: counts uses, chooses the order of webs. */
 void mat_survey(Emit *e);
+
+/* ---- alike.c: rows that are alike lie in memory once ----------------------------------------- */
+
+void mat_alike_survey(Emit *e); /* before the first block, after the other surveys */
+/* Whether the function of each element that an instruction calls is one of its numbers alone, but
+ * not of the row. */
+bool mat_calls_alike(Emit *e, const SpvInst *i);
+/* For the subgroup that works on the matrix: i64, the number of a tile's rows of which the last is
+ * that of all behind it; sets it, after so many rows or (_unlike) all were written. */
+LV mat_rows(Emit *e, const SpvType *t, const MatTile *x);
+void mat_set_rows(Emit *e, const MatTile *x, LV n);
+void mat_set_unlike(Emit *e, const MatTile *x, LV n);
+void mat_copy_rows(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from);
+/* Writes rows that do not lie there yet: the first n then do. */
+void mat_need_rows(Emit *e, const MatTile *x, LV n);
+/* The most of mat_rows of n tiles (those with an address), in each of which so many lie then. */
+LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n);
+/* All lie there then, which who uses `x` need not know. */
+void mat_complete(Emit *e, const SpvType *t, MatTile *x);
 
 /* ---- share.c: operands packed once for several workgroups ------------------------------------ */
 
@@ -259,6 +292,10 @@ bool mat_may_stay(Emit *e, const SpvInst *i);
 /* ---- variable.c ------------------------------------------------------------------------------ */
 
 bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices */
+/* Before its first use: where it says how many of its rows lie there (MatTile.rows). */
+void mat_variable_rows(Emit *e, const SpvInst *variable, LV rows, bool exposed);
+/* Completes all variables of which invocations access elements. */
+void mat_variables_complete(Emit *e);
 
 /* ---- store.c: stores of neighbouring tiles --------------------------------------------------- */
 
@@ -275,8 +312,10 @@ bool mat_qcom_order(const SpvType *t);
 
 /* ---- ops.c: element by element --------------------------------------------------------------- */
 
-/* An operand's elements, in a dense tile of the given order. */
+bool mat_is_elementwise(const SpvInst *i); /* an instruction of this file */
+/* An operand's elements, in a dense tile of the given order; for who knows of rows alike. */
 MatTile mat_operand(Emit *e, SpvId id, bool col);
+MatTile mat_operand_rows(Emit *e, SpvId id, bool col);
 /* An operand converted to another component type, row-major, in memory of its own. */
 MatTile mat_converted(Emit *e, SpvId id, const SpvType *element);
 /* Converts the elements of a dense tile into another of the same order, in memory of its own. `t`

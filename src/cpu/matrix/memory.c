@@ -229,6 +229,7 @@ static void store_matrix(Emit *e, const SpvInst *i)
     LV inside;
     matrix_memory_barrier(e);
     MatTile from = mat_place(e, object);
+    mat_complete(e, mat_value(e, object)->type, &from);
     MatTile to = memory_tile(e, i, t, &inside);
     mat_count(e, t, DEVICE_STAT_MATRIX_STORES, 1);
     mat_count(e, t, DEVICE_STAT_BYTES_STORED,

@@ -61,6 +61,7 @@ typedef struct Element {
     MatTile *tiles; /* by argument: if it is a matrix; ptr NULL: it is `value` */
     LV *value;
     uint32_t n; /* arguments; the first two are row and column */
+    LV lines;   /* i64: of the tiles; those behind are not wanted */
 } Element;
 
 /* The W elements from `linear` (i64) on. */
@@ -94,11 +95,11 @@ static LV plus_lanes(Emit *e, LV scalar, LV lanes)
 }
 
 /* For lines of whole vectors: the number of the line is the same for all lanes. */
-static void element_lines(Emit *e, const Element *x, uint32_t lines, uint32_t length)
+static void element_lines(Emit *e, const Element *x, uint32_t length)
 {
     /* two vectors in each iteration, if they fit, for fewer of them */
     uint32_t each = length / e->W % 2 ? 1 : 2;
-    EmitLoop l = loop_begin(e, ir_int(e->i64, lines)),
+    EmitLoop l = loop_begin(e, x->lines),
              k = loop_begin(e, ir_int(e->i64, length / e->W / each));
     for (uint32_t j = 0; j < each; j++) {
         LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, each * e->W), ""),
@@ -118,7 +119,11 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
     bool rows = e->W % length == 0; /* a vector is whole lines */
     LV n = ir_int(LLVMTypeOf(lanes_ids(e)), length);
     if (total >= e->W) {
-        EmitLoop l = loop_begin(e, ir_int(e->i64, total / e->W));
+        LV wanted = LLVMBuildMul(e->b, x->lines, ir_int(e->i64, length), "");
+        wanted = LLVMBuildAdd(e->b, wanted, ir_int(e->i64, e->W - 1), "");
+        wanted = LLVMBuildUDiv(e->b, wanted, ir_int(e->i64, e->W), "");
+        EmitLoop l =
+            loop_begin(e, ir_binary(e->b, "llvm.umin", wanted, ir_int(e->i64, total / e->W)));
         LV linear = LLVMBuildMul(e->b, l.index, ir_int(e->i64, e->W), "");
         LV first = LLVMBuildTrunc(e->b, linear, e->i32, ""),
            own = plus_lanes(e, first, lanes_ids(e));
@@ -139,8 +144,9 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
 
 /* The arguments are the row, the column, the element, and the other operands: a matrix gives its
  * element, everything else its leaves. */
-static bool element_arguments(Emit *e, const SpvInst *i, Element *x)
+static bool element_arguments(Emit *e, const SpvInst *i, Element *x, bool alike)
 {
+    MatTile (*operand)(Emit *, SpvId, bool) = alike ? mat_operand_rows : mat_operand;
     uint32_t n = 3;
     for (uint32_t o = 2; o < spv_n_operands(i); o++) {
         const SpvType *t = spv_type_of(e->module, spv_operand(i, o));
@@ -148,7 +154,7 @@ static bool element_arguments(Emit *e, const SpvInst *i, Element *x)
     }
     x->tiles = NEW_ARRAY(e->arena, MatTile, n);
     x->value = NEW_ARRAY(e->arena, LV, n);
-    x->tiles[2] = mat_operand(e, spv_operand(i, 0), x->to.col);
+    x->tiles[2] = operand(e, spv_operand(i, 0), x->to.col);
     x->n = 3;
     for (uint32_t o = 2; o < spv_n_operands(i); o++) {
         SpvId id = spv_operand(i, o);
@@ -158,7 +164,7 @@ static bool element_arguments(Emit *e, const SpvInst *i, Element *x)
             return false;
         }
         if (mat_is(t))
-            x->tiles[x->n++] = mat_operand(e, id, x->to.col);
+            x->tiles[x->n++] = operand(e, id, x->to.col);
         else
             for (uint32_t k = 0; k < emit_n_leaves(e, t); k++)
                 x->value[x->n++] = emit_leaf(e, id, k);
@@ -175,16 +181,21 @@ static void call_per_element(Emit *e, const SpvInst *i)
     }
     matrix_memory_barrier(e); /* because the function may store */
     x.to = mat_home(e, i->id);
-    if (!element_arguments(e, i, &x))
+    bool alike = x.to.rows && mat_calls_alike(e, i);
+    if (!element_arguments(e, i, &x, alike))
         return;
-    x.to = mat_result(e, i);
+    x.to = (alike ? mat_result_rows : mat_result)(e, i);
     uint32_t lines = x.to.col ? x.type->cols : x.type->rows;
     uint32_t length = x.to.col ? x.type->rows : x.type->cols;
     MatLeader l = mat_leader_begin(e, x.type);
+    x.lines = ir_int(e->i64, lines);
+    if (alike)
+        x.lines = mat_rows_of_all(e, x.type, x.tiles, x.n);
     if (length % e->W == 0)
-        element_lines(e, &x, lines, length);
+        element_lines(e, &x, length);
     else
         element_linear(e, &x, lines, length);
+    mat_set_rows(e, &x.to, x.lines);
     mat_leader_end(e, &l);
 }
 

@@ -90,6 +90,8 @@ static const Operation *operation_of(uint16_t op)
     return NULL;
 }
 
+bool mat_is_elementwise(const SpvInst *i) { return operation_of(i->op); }
+
 /* The type that arithmetic on `c` is done in. */
 static IrComp working_type(IrComp c)
 {
@@ -152,15 +154,22 @@ static LV splat_as(Emit *e, LV x, IrComp c, uint32_t n)
 }
 
 /* An operand in the result's order, dense: itself, or a transposed copy. */
-MatTile mat_operand(Emit *e, SpvId id, bool col)
+MatTile mat_operand_rows(Emit *e, SpvId id, bool col)
 {
-    MatTile t = mat_read(e, id);
+    MatTile t = mat_read_rows(e, id);
     if (t.col == col)
         return t;
     const SpvType *type = spv_type_of(e->module, id);
     MatTile aside = mat_dense(e, type, mat_frame(e, type, mat_bytes(e, type)), col);
     mat_copy(e, type, &aside, &t);
     return aside;
+}
+
+MatTile mat_operand(Emit *e, SpvId id, bool col)
+{
+    MatTile t = mat_operand_rows(e, id, col);
+    mat_complete(e, spv_type_of(e->module, id), &t);
+    return t;
 }
 
 void mat_convert(Emit *e, const SpvType *t, MatNumbers from, MatNumbers to)
@@ -231,7 +240,7 @@ static MatOperand *operand_of(Emit *e, SpvId id, bool col)
     else if (v->state == MAT_SPLAT)
         o->splat = v->splat;
     else
-        o->tile = mat_operand(e, id, col);
+        o->tile = mat_operand_rows(e, id, col);
     return o;
 }
 
@@ -263,14 +272,45 @@ static LV compute(Emit *e, const MatOperand *o, uint32_t n, LV index)
     return apply_to(e, o->w, x, vector_of(e, o->part[1], o->w->from, n, index));
 }
 
+/* The most rows that lie in one of its tiles: i64. Or, with `wanted`, all get so many. */
+static LV rows_of_operand(Emit *e, const MatOperand *o, const SpvType *t, LV most, LV wanted)
+{
+    if (!o)
+        return most;
+    if (o->w) {
+        most = rows_of_operand(e, o->part[0], t, most, wanted);
+        return rows_of_operand(e, o->part[1], t, most, wanted);
+    }
+    if (wanted)
+        mat_need_rows(e, &o->tile, wanted);
+    return o->splat || wanted ? most
+                              : ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &o->tile));
+}
+
+/* i64: how many vectors of n elements are to be computed. */
+static LV count_vectors(Emit *e, const MatOperand *o, const SpvType *t, const MatTile *to,
+                        uint32_t n)
+{
+    LV all = ir_int(e->i64, mat_bytes(e, t) / comp_bytes(o->w->to) / n);
+    LV wanted = ir_int(e->i64, t->rows);
+    if (to->rows)
+        wanted = rows_of_operand(e, o, t, ir_int(e->i64, 1), NULL);
+    rows_of_operand(e, o, t, wanted, wanted);
+    if (!to->rows)
+        return all;
+    mat_set_rows(e, to, wanted);
+    LV elements = LLVMBuildMul(e->b, wanted, ir_int(e->i64, t->cols), "");
+    elements = LLVMBuildAdd(e->b, elements, ir_int(e->i64, n - 1), "");
+    return LLVMBuildUDiv(e->b, elements, ir_int(e->i64, n), "");
+}
+
 static void compute_all(Emit *e, const MatOperand *o, const MatTile *to)
 {
     const Elementwise *w = o->w;
     const SpvType *t = spv_type(e->module, w->inst->type);
     uint32_t n = 64 / MAX(comp_bytes(w->from), comp_bytes(w->to));
-    uint64_t count = mat_bytes(e, t) / comp_bytes(w->to) / n;
     MatLeader leader = mat_leader_begin(e, t);
-    EmitLoop l = loop_begin(e, ir_int(e->i64, count));
+    EmitLoop l = loop_begin(e, count_vectors(e, o, t, to, n));
     ir_store(e->b, compute(e, o, n, l.index), vector_at(e, to, w->to, n, l.index),
              comp_bytes(w->to));
     loop_end(e, &l);
@@ -407,7 +447,7 @@ static void elementwise(Emit *e, const SpvInst *i)
     bool col = mat_home(e, i->id).col;
     MatOperand all = { .w = &w };
     open_parts(e, &all, scalar, col);
-    MatTile to = mat_result(e, i), *x = &all.part[0]->tile;
+    MatTile to = mat_result_rows(e, i), *x = &all.part[0]->tile;
     if (x->ptr == to.ptr &&
         comp_bytes(w.from) < comp_bytes(w.to)) { /* writes would overtake reads */
         MatTile aside = mat_dense(e, tx, mat_frame(e, tx, mat_bytes(e, tx)), col);

@@ -72,10 +72,10 @@ static LV as_tile(Emit *e, const MatTransfer *x, LV aligned, MatTile *tile)
                            LLVMBuildMul(e->b, stride, ir_int(e->i64, n - 1), ""), "");
     LV most = ir_int(e->i64, ((uint64_t)1 << 32) - length);
     is = LLVMBuildAnd(e->b, is, LLVMBuildICmp(e->b, LLVMIntULE, last, most, ""), "");
-    tile->ptr = ir_at(e->b, x->base, tensor_bytes(e, index, x->bytes));
-    tile->stride = LLVMBuildMul(e->b, stride, ir_int(e->i64, x->bytes), "");
-    tile->col = x->swapped;
-    tile->near = x->near;
+    *tile = (MatTile){ .ptr = ir_at(e->b, x->base, tensor_bytes(e, index, x->bytes)),
+                       .stride = LLVMBuildMul(e->b, stride, ir_int(e->i64, x->bytes), ""),
+                       .col = x->swapped,
+                       .near = x->near };
     if (x->room) {
         last = LLVMBuildMul(e->b, last, ir_int(e->i64, x->bytes), "");
         is = LLVMBuildAnd(e->b, is, tensor_exists(e, x, last, (uint64_t)length * x->bytes), "");
@@ -136,6 +136,35 @@ static void prefetch_slice(Emit *e, const MatTransfer *x)
     mat_prefetch(e, x->inst, &lines);
 }
 
+/* i64: from how many rows on a matrix of lines of a plane has one row again and again: all that are
+ * beyond the tensor's end are alike, and all rows where its stride is 0. */
+static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
+{
+    uint32_t mode = tensor_mode(x);
+    LV all = ir_int(e->i32, x->matrix->rows), one = ir_int(e->i32, 1), n = all;
+    LV offset = tensor_field(x, TENSOR_OFFSET, 0), end = x->end[0];
+    LV below = LLVMBuildSub(e->b, end, offset, ""); /* so many rows are before the end */
+    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, end, "");
+    LV behind = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, inside, ""),
+                             LLVMBuildICmp(e->b, LLVMIntSGE, offset, ir_int(e->i32, 0), ""), "");
+    LV still = LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, 0),
+                             ir_int(e->i32, 0), "");
+    for (uint32_t k = 0; k < x->d; k++)
+        if (x->d != 2 || x->view || !ir_is_int(tensor_field(x, TENSOR_BLOCK, k), 1))
+            return ir_int(e->i64, x->matrix->rows);
+    if (mode == TENSOR_CONSTANT || mode == TENSOR_TO_EDGE) {
+        LV last = ir_binary(e->b, "llvm.umin", below, LLVMBuildSub(e->b, all, one, ""));
+        n = LLVMBuildSelect(e->b, behind, one, LLVMBuildAdd(e->b, last, one, ""), "");
+    }
+    if (mode != TENSOR_UNDEFINED)
+        still = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, still, inside, ""),
+                             LLVMBuildICmp(e->b, LLVMIntUGE, below, all, ""), "");
+    n = LLVMBuildSelect(e->b, still, one, n, "");
+    return tensor_widen(e, LLVMBuildSelect(e->b, aligned, n, all, ""));
+}
+
+static bool is_volatile(const SpvInst *i) { return spv_operand(i, 3) & SpvMemoryAccessVolatileMask; }
+
 static void load_tensor(Emit *e, const SpvInst *i)
 {
     MatTransfer x;
@@ -149,7 +178,7 @@ static void load_tensor(Emit *e, const SpvInst *i)
         prefetch_slice(e, &x);
     MatValue *v = mat_value(e, i->id);
     LV aligned = is_aligned(e, &x), is = as_tile(e, &x, aligned, &tile);
-    bool lazy = is && mat_may_stay(e, i) && !(spv_operand(i, 3) & SpvMemoryAccessVolatileMask);
+    bool lazy = is && mat_may_stay(e, i) && !is_volatile(i);
     if (lazy) {
         v->state = MAT_LAZY;
         v->tile = tile;
@@ -173,6 +202,8 @@ static void load_tensor(Emit *e, const SpvInst *i)
     if (x.clips && old.ptr != home.ptr)
         mat_copy(e, x.matrix, &home, &old);
     load_home(e, &x, &home, &tile, is, aligned);
+    if (v->tile.rows && aligned && !x.decode && !is_volatile(i))
+        mat_set_unlike(e, &v->tile, unlike_rows(e, &x, aligned));
 }
 
 static void store_tensor(Emit *e, const SpvInst *i)

@@ -55,13 +55,22 @@ MatTile mat_home(Emit *e, SpvId id)
         const SpvType *largest = spv_type(e->module, m->webs->web_type[web - 1]);
         h->tile.ptr = mat_frame(e, largest, mat_bytes(e, largest));
     }
-    return mat_dense(e, v->type, h->tile.ptr, m->web_col[web - 1]);
+    MatTile t = mat_dense(e, v->type, h->tile.ptr, m->web_col[web - 1]);
+    t.rows = h->tile.rows;
+    return t;
+}
+
+MatTile mat_read_rows(Emit *e, SpvId id)
+{
+    MatTile t = mat_place(e, id);
+    mat_sums_wanted(e, mat_sums(e, id));
+    return t;
 }
 
 MatTile mat_read(Emit *e, SpvId id)
 {
-    MatTile t = mat_place(e, id);
-    mat_sums_wanted(e, mat_sums(e, id));
+    MatTile t = mat_read_rows(e, id);
+    mat_complete(e, mat_value(e, id)->type, &t);
     return t;
 }
 
@@ -132,6 +141,14 @@ void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place)
 }
 
 MatTile mat_result(Emit *e, const SpvInst *i)
+{
+    MatTile home = mat_result_rows(e, i);
+    mat_set_rows(e, &home, ir_int(e->i64, mat_value(e, i->id)->type->rows));
+    home.rows = NULL;
+    return home;
+}
+
+MatTile mat_result_rows(Emit *e, const SpvInst *i)
 {
     MatTile home = mat_home(e, i->id);
     MatValue *v = mat_value(e, i->id);

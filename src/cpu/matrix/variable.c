@@ -37,6 +37,35 @@ static MatVariable *variable_memory(Emit *e, const SpvInst *i)
     return *v;
 }
 
+void mat_variable_rows(Emit *e, const SpvInst *variable, LV rows, bool exposed)
+{
+    MatVariable *v = variable_memory(e, variable);
+    v->rows = rows;
+    v->exposed = exposed;
+    v->inst = variable;
+    if (!exposed)
+        return;
+    v->next = matrices_of(e)->exposed;
+    matrices_of(e)->exposed = v;
+}
+
+/* All rows lie there, and elements of them may be written. */
+static void open_rows(Emit *e, const SpvType *t, MatTile *x)
+{
+    mat_set_unlike(e, x, ir_int(e->i64, t->rows));
+    mat_complete(e, t, x);
+}
+
+void mat_variables_complete(Emit *e)
+{
+    for (const MatVariable *v = matrices_of(e)->exposed; v; v = v->next) {
+        const SpvType *t = spv_type(e->module, v->inst->type)->element;
+        MatTile tile = mat_dense(e, t, v->base, false);
+        tile.rows = v->rows;
+        open_rows(e, t, &tile);
+    }
+}
+
 /* Follows one index of a chain: moves `place`, `offset` (may be NULL, which is 0) and `t` on. */
 static const SpvType *step_into(Emit *e, const SpvInst *chain, const SpvType *t, SpvId id,
                                 MatPlace *place, LV *offset)
@@ -101,7 +130,7 @@ static MatPlace variable_place(Emit *e, SpvId id, MatTile *tile, const SpvType *
     if (!mat_is(*type)) {
         emit_error(e, i, NULL,
                    "a pointer to cooperative matrices is used in a way that is not supported");
-        *tile = (MatTile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true };
+        *tile = (MatTile){ LLVMGetUndef(e->ptr), ir_int(e->i64, 0), false, true, NULL };
         for (SpvInst *g = e->module->globals.first; g; g = g->next)
             if (g->op == SpvOpTypeCooperativeMatrixKHR)
                 *type = spv_type(e->module, g->id);
@@ -109,6 +138,9 @@ static MatPlace variable_place(Emit *e, SpvId id, MatTile *tile, const SpvType *
     }
     LV p = ir_at_inbounds(e->b, base, ir_int(e->i64, place.offset));
     *tile = mat_dense(e, *type, offset ? ir_at_inbounds(e->b, p, offset) : p, false);
+    const MatVariable *v = matrices_of(e)->variables[place.variable];
+    if (!v->exposed || !mat_leader_touches(e)) /* it is complete there */
+        tile->rows = v->rows;
     return place;
 }
 
@@ -127,6 +159,7 @@ static void load_variable(Emit *e, const SpvInst *i)
             break;
         }
     if (element) {
+        mat_complete(e, t, &tile);
         emit_set1(e, i, mat_element(e, t, &tile, element));
         return;
     }
@@ -138,7 +171,7 @@ static void load_variable(Emit *e, const SpvInst *i)
         vec_push(e->arena, &matrices_of(e)->borrowed, v);
         return;
     }
-    MatTile to = mat_result(e, i);
+    MatTile to = mat_result_rows(e, i);
     mat_copy(e, t, &to, &tile);
 }
 
@@ -185,12 +218,13 @@ static void store_variable(Emit *e, const SpvInst *i)
     if (element) {
         LV x = emit_leaf(e, object, 0);
         mat_before_write(e, &to, &place);
+        open_rows(e, t, &to);
         mat_set_element(e, t, &to, element, x);
         return;
     }
     if (redirect_result(e, object, &to, &place))
         return;
-    MatTile from = mat_read(e, object);
+    MatTile from = mat_read_rows(e, object);
     if (from.ptr == to.ptr)
         return;
     mat_before_write(e, &to, &place);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows that are alike. Where a tensor ends within a tile, the rows behind it are one row many times
+ * (all the clamp value, or the edge), and so are all rows of a tile whose tensor has a stride of 0.
+ * What is computed row by row from such tiles has such rows again: they are computed once. Attention
+ * of a single token is made of tiles of 32 or 64 rows of which a few are queries.
+ *
+ * How many rows of a home are unlike, and how many lie in memory, is known when the code runs: it is
+ * in two words of the subgroup's frame (MatTile.rows). Who does not know of that asks by mat_read,
+ * which completes the tile. If invocations access elements of a variable by themselves, it is
+ * complete wherever they may come to that.
+ */
+#include "cpu/matrix/tensor.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+struct MatAlike {
+    uint8_t *may; /* by id, of values and variables: rows of it may be alike */
+    uint8_t *web; /* by web: so may those of a value of it */
+    uint8_t *exposed; /* by id: invocations access elements of that variable */
+    LV repeat;        /* the function, once it is needed */
+};
+
+enum { LEAST_ROWS = 8 }; /* fewer are not worth the tests */
+
+/* The two i64 of MatTile.rows: the last of so many rows is that of all behind it; so many lie in
+ * memory, no fewer. */
+enum { UNLIKE = 0, PRESENT = 8, ROWS_BYTES = 16 };
+
+/* ---- where rows may be alike ----------------------------------------------------------------- */
+
+static bool is_flow(const SpvInst *i)
+{
+    switch (i->op) {
+    case SpvOpPhi:
+    case SpvOpLabel:
+    case SpvOpBranch:
+    case SpvOpBranchConditional:
+    case SpvOpSwitch:
+    case SpvOpSelectionMerge:
+    case SpvOpLoopMerge:
+    case SpvOpReturnValue:
+    case SpvOpLine:
+    case SpvOpNoLine: return true;
+    default: return spv_is_nonsemantic(i);
+    }
+}
+
+static bool takes_id(Emit *e, const SpvInst *i, SpvId id)
+{
+    uint32_t n;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (i->words[at[k]] == id)
+            return true;
+    return false;
+}
+
+bool mat_calls_alike(Emit *e, const SpvInst *i)
+{
+    const SpvFunction *f = spv_function(e->module, spv_operand(i, 1));
+    const SpvInst *row = f ? f->head.first : NULL;
+    while (row && row->op != SpvOpFunctionParameter)
+        row = row->next;
+    if (!row || !f->first)
+        return false;
+    for (uint32_t o = 2; o < spv_n_operands(i); o++) {
+        SpvId id = spv_operand(i, o);
+        if (!mat_is(spv_type_of(e->module, id)) && e->uniformity->varying[id])
+            return false;
+    }
+    for (const SpvBlock *b = f->first; b; b = b->next)
+        for (const SpvInst *k = b->insts.first; k; k = k->next)
+            if ((!spv_is_pure(k) && !is_flow(k)) || takes_id(e, k, row->id))
+                return false;
+    return true;
+}
+
+/* Loads whose rows may be alike: by rows of a tensor of two dimensions as they lie. */
+static bool is_source(Emit *e, const SpvInst *i)
+{
+    if (i->op != SpvOpCooperativeMatrixLoadTensorNV || mat_may_stay(e, i))
+        return false;
+    const SpvType *layout = spv_type_of(e->module, spv_operand(i, 2));
+    SpvId ids[3] = { 0 }; /* views and decode functions: none */
+    tensor_addressing(i, ids);
+    return !ids[0] && !ids[1] && !ids[2] && layout && emit_tensor_dims(e, layout) == 2;
+}
+
+/* Whether it computes each row of its result from the same row of its operands, knowing that rows
+ * may be alike. */
+static bool goes_by_rows(Emit *e, const SpvInst *i)
+{
+    switch (i->op) {
+    case SpvOpPhi:
+    case SpvOpCooperativeMatrixMulAddKHR: return true;
+    case SpvOpCooperativeMatrixReduceNV:
+        return spv_operand(i, 1) == SpvCooperativeMatrixReduceRowMask;
+    case SpvOpCooperativeMatrixPerElementOpNV: return mat_calls_alike(e, i);
+    default: return mat_is_elementwise(i);
+    }
+}
+
+static bool may_be_alike(Emit *e, const struct MatAlike *a, const SpvInst *i)
+{
+    if (is_source(e, i))
+        return true;
+    if (i->op == SpvOpLoad) {
+        const SpvInst *v = pointer_root(e->module, spv_operand(i, 0));
+        return v && a->may[v->id];
+    }
+    if (!goes_by_rows(e, i))
+        return false;
+    bool some = false;
+    uint32_t n, b = i->op == SpvOpCooperativeMatrixMulAddKHR ? i->first_operand + 1u : 0;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++)
+        some |= a->may[i->words[at[k]]] && at[k] != b;
+    return some;
+}
+
+/* Whether one number is all that comes to a phi in some way: then it may be a single row. */
+static bool is_phi_of_number(Emit *e, SpvId id)
+{
+    const SpvInst *i = spv_def(e->module, id);
+    bool some = false;
+    for (uint32_t k = 0; i->op == SpvOpPhi && k + 1 < spv_n_operands(i); k += 2) {
+        const SpvInst *from = spv_def(e->module, spv_operand(i, k));
+        some |= !from->block || from->op == SpvOpCompositeConstruct ||
+                from->op == SpvOpCompositeConstructReplicateEXT;
+    }
+    return some;
+}
+
+/* Such operands of what may be alike may be alike, too, as far as anybody gains by it. */
+static bool see_operands(Emit *e, struct MatAlike *a, const SpvInst *i)
+{
+    uint32_t n;
+    bool more = false, by_rows = goes_by_rows(e, i);
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n && by_rows; k++) {
+        SpvId id = i->words[at[k]];
+        if (!a->may[id] && mat_is(spv_type_of(e->module, id)) && is_phi_of_number(e, id))
+            a->may[id] = more = true;
+    }
+    return more;
+}
+
+/* The variable of a single matrix that an instruction stores to, or 0. */
+static SpvId variable_stored(Emit *e, const SpvInst *i)
+{
+    const SpvInst *v = i->op == SpvOpStore ? spv_def(e->module, spv_operand(i, 0)) : NULL;
+    const SpvType *t = v && v->op == SpvOpVariable ? spv_type(e->module, v->type) : NULL;
+    return t && mat_is(t->element) ? v->id : 0;
+}
+
+static bool see_block(Emit *e, struct MatAlike *a, const SpvBlock *b)
+{
+    bool more = false;
+    for (SpvInst *i = b->insts.first; i; i = i->next) {
+        SpvId id = mat_is(spv_type(e->module, i->type)) && i->id ? i->id : 0;
+        SpvId to = variable_stored(e, i);
+        if (id && !a->may[id] && spv_type(e->module, i->type)->rows >= LEAST_ROWS &&
+            may_be_alike(e, a, i))
+            more = (a->may[id] = true);
+        if (id && a->may[id])
+            more |= see_operands(e, a, i);
+        if (to && !a->may[to] && a->may[spv_operand(i, 1)])
+            more = (a->may[to] = true);
+    }
+    return more;
+}
+
+/* Variables of which invocations access elements. */
+static void see_chains(Emit *e, struct MatAlike *a, const SpvBlock *b)
+{
+    for (SpvInst *i = b->insts.first; i; i = i->next) {
+        bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
+        const SpvInst *v = chain ? pointer_root(e->module, spv_operand(i, 0)) : NULL;
+        if (v)
+            a->exposed[v->id] = true;
+    }
+}
+
+static LV new_rows(Emit *e, const SpvType *t)
+{
+    LV rows = lanes_frame(e, ROWS_BYTES), n = ir_int(e->i64, t->rows);
+    LLVMBuildStore(e->entry_b, n, rows);
+    LLVMBuildStore(e->entry_b, n, ir_at_inbounds(e->entry_b, rows, ir_int(e->i64, PRESENT)));
+    return rows;
+}
+
+static void give_webs(Emit *e, const struct MatAlike *a)
+{
+    MatEmit *m = matrices_of(e);
+    for (uint32_t k = 0; k < m->webs->n_values; k++) {
+        SpvId id = m->webs->value_id[k];
+        uint32_t web = m->webs->web[id];
+        MatHome *h = web ? &m->homes[web - 1] : NULL;
+        if (h && a->may[id] && !h->tile.rows && !m->web_col[web - 1] && !m->sums[web])
+            h->tile.rows = new_rows(e, spv_type(e->module, m->webs->web_type[web - 1]));
+    }
+}
+
+static void give_variables(Emit *e, const struct MatAlike *a)
+{
+    for (SpvInst *i = e->cfg->blocks[0].block->insts.first; i; i = i->next)
+        if (i->op == SpvOpVariable && a->may[i->id] &&
+            !(a->exposed[i->id] && mat_leader_always_waits(e)))
+            mat_variable_rows(e, i, new_rows(e, spv_type(e->module, i->type)->element),
+                              a->exposed[i->id]);
+}
+
+void mat_alike_survey(Emit *e)
+{
+    struct MatAlike *a = NEW(e->arena, struct MatAlike);
+    bool any = false;
+    a->may = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    a->exposed = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    for (bool more = true; more; any |= more) {
+        more = false;
+        for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
+            more |= see_block(e, a, e->cfg->blocks[b].block);
+    }
+    matrices_of(e)->alike = a;
+    if (getenv("NOALIKE"))
+        return;
+    if (getenv("ALD")) for (uint32_t k = 0; k < e->module->bound; k++) if (a->may[k]) fprintf(stderr, "%u ", k);
+    if (!any)
+        return;
+    for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
+        see_chains(e, a, e->cfg->blocks[b].block);
+    give_webs(e, a);
+    give_variables(e, a);
+}
+
+/* ---- rows in memory -------------------------------------------------------------------------- */
+
+static LV word_of(Emit *e, const MatTile *x, uint64_t at)
+{
+    return ir_at_inbounds(e->b, x->rows, ir_int(e->i64, at));
+}
+
+LV mat_rows(Emit *e, const SpvType *t, const MatTile *x)
+{
+    LV unlike = x->rows ? LLVMBuildLoad2(e->b, e->i64, word_of(e, x, UNLIKE), "") : NULL;
+    return unlike ? unlike : ir_int(e->i64, t->rows);
+}
+
+void mat_set_unlike(Emit *e, const MatTile *x, LV n)
+{
+    if (x->rows)
+        LLVMBuildStore(e->b, n, word_of(e, x, UNLIKE));
+}
+
+void mat_set_rows(Emit *e, const MatTile *x, LV n)
+{
+    mat_set_unlike(e, x, n);
+    if (x->rows)
+        LLVMBuildStore(e->b, n, word_of(e, x, PRESENT));
+}
+
+/* What lies at `from` is all copied. */
+void mat_copy_rows(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
+{
+    MatTile x = *from;
+    if (!to->rows || to->col != from->col)
+        mat_complete(e, t, &x);
+    mat_set_rows(e, to, ir_int(e->i64, t->rows));
+    if (to->rows && x.rows)
+        LLVMBuildMemCpy(e->b, to->rows, 8, x.rows, 8, ir_int(e->i64, ROWS_BYTES));
+}
+
+/* void tile_repeat(ptr tile, i64 stride, ptr present, i64 n): row after row like the last one. */
+static LV make_repeat(Emit *e, LT type)
+{
+    LV fn = LLVMAddFunction(e->ll, "tile_repeat", type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->cx);
+    LLVMBasicBlockRef block[4];
+    static const char *const names[] = { "", "loop", "row", "done" };
+    for (uint32_t k = 0; k < 4; k++)
+        block[k] = LLVMAppendBasicBlockInContext(e->cx, fn, names[k]);
+    LV stride = LLVMGetParam(fn, 1), present = LLVMGetParam(fn, 2), n = LLVMGetParam(fn, 3);
+    LLVMPositionBuilderAtEnd(b, block[0]);
+    LV first = LLVMBuildLoad2(b, e->i64, present, "");
+    LLVMBuildBr(b, block[1]);
+    LLVMPositionBuilderAtEnd(b, block[1]);
+    LV row = LLVMBuildPhi(b, e->i64, "");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, row, n, ""), block[2], block[3]);
+    LLVMPositionBuilderAtEnd(b, block[2]);
+    LV to = ir_at_inbounds(b, LLVMGetParam(fn, 0), LLVMBuildMul(b, row, stride, ""));
+    LV from = ir_at_inbounds(b, to, LLVMBuildNeg(b, stride, ""));
+    LV next = LLVMBuildAdd(b, row, ir_int(e->i64, 1), "");
+    LLVMBuildMemCpy(b, to, 1, from, 1, stride);
+    LLVMBuildStore(b, next, present);
+    LLVMBuildBr(b, block[1]);
+    LLVMAddIncoming(row, (LV[]){ first, next }, (LLVMBasicBlockRef[]){ block[0], block[2] }, 2);
+    LLVMPositionBuilderAtEnd(b, block[3]);
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    return fn;
+}
+
+void mat_need_rows(Emit *e, const MatTile *x, LV n)
+{
+    LT types[] = { e->ptr, e->i64, e->ptr, e->i64 };
+    LT type = LLVMFunctionType(e->void_, types, COUNT_OF(types), false);
+    struct MatAlike *a = matrices_of(e)->alike;
+    if (!x->rows)
+        return;
+    if (!a->repeat)
+        a->repeat = make_repeat(e, type);
+    LV args[] = { x->ptr, x->stride, word_of(e, x, PRESENT), n };
+    LLVMBuildCall2(e->b, type, a->repeat, args, COUNT_OF(args), "");
+}
+
+void mat_complete(Emit *e, const SpvType *t, MatTile *x)
+{
+    if (!x->rows)
+        return;
+    MatLeader l = mat_leader_begin(e, t);
+    mat_need_rows(e, x, ir_int(e->i64, t->rows));
+    mat_leader_end(e, &l);
+    x->rows = NULL;
+}
+
+LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n)
+{
+    LV most = ir_int(e->i64, 1);
+    for (uint32_t k = 0; k < n; k++)
+        if (x[k].ptr)
+            most = ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &x[k]));
+    for (uint32_t k = 0; k < n; k++)
+        if (x[k].ptr)
+            mat_need_rows(e, &x[k], most);
+    return most;
+}
