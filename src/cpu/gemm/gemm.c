@@ -62,8 +62,7 @@ static LLVMValueRef new_function(Gemm *g, const GemmShape *s)
              s->prefetch_a || s->prefetch_b ? "_ahead"
              : s->even                      ? "_even"
                                             : "",
-             s->moves ? "_moves" : "", s->some_rows ? "_some" : "",
-             s->specials ? "_specials" : "");
+             s->moves ? "_moves" : "", s->some_rows ? "_some" : "", s->specials ? "_specials" : "");
     LLVMValueRef fn = LLVMAddFunction(g->module, name, function_type(g->cx));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     add_attribute(g->cx, fn, LLVMAttributeFunctionIndex, "nounwind");

@@ -39,7 +39,8 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* C may count as zeros, and the sums go elsewhere; where it is even, too, there may be several
      * times the steps: GemmCall.to, fresh, times */
     bool moves;
-    bool some_rows; /* rows = 1, C row-major: only the tiles' first rows are wanted: GemmCall.lines */
+    bool
+        some_rows; /* rows = 1, C row-major: only the tiles' first rows are wanted: GemmCall.lines */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
@@ -73,8 +74,8 @@ typedef struct GemmCall {
     /* With shape.moves: the sums' places, as gemm_fill_sums wrote them (NULL: where C lies); i1: C
      * counts as zeros, whatever lies there; i64: so many times the steps (NULL: once). */
     LLVMValueRef to, fresh, times;
-    /* With shape.some_rows: i64, so many of the first rows, one at least. What becomes of the others
-     * of C is not said. */
+    /* With shape.some_rows: i64, so many of the first rows, one at least. What becomes of C's other
+     * rows is not said. */
     LLVMValueRef lines;
 } GemmCall;
 

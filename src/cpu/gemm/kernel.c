@@ -450,8 +450,8 @@ static void all_down(GemmGen *g, RegisterBlock k, ForBlock *then)
     k.number = add(g, first, part);
     k.rows = p->block_rows;
     then(g, k);
-    LLVMValueRef end = p->s.some_rows ? ir_binary(g->b, "llvm.umin", g->lines, k64(g, whole))
-                                      : k64(g, whole);
+    LLVMValueRef end =
+        p->s.some_rows ? ir_binary(g->b, "llvm.umin", g->lines, k64(g, whole)) : k64(g, whole);
     gemm_loop_end(g, &rows, p->block_rows, end, NULL);
     k.row = k64(g, whole);
     k.number = add(g, first, k64(g, each - 1));

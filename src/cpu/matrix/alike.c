@@ -2,21 +2,18 @@
  *
  * Rows that are alike. Where a tensor ends within a tile, the rows behind it are one row many times
  * (all the clamp value, or the edge), and so are all rows of a tile whose tensor has a stride of 0.
- * What is computed row by row from such tiles has such rows again: they are computed once. Attention
- * of a single token is made of tiles of 32 or 64 rows of which a few are queries.
+ * What is computed row by row from such tiles has such rows again, which are computed once:
+ * attention of a single token is made of tiles of 32 or 64 rows of which a few are queries.
  *
- * How many rows of a home are unlike, and how many lie in memory, is known when the code runs: it is
- * in two words of the subgroup's frame (MatTile.rows). Who does not know of that asks by mat_read,
+ * How many rows of a home are unlike, and how many lie in memory, is known when the code runs: two
+ * words of the subgroup's frame have it (MatTile.rows). Who does not know of that asks by mat_read,
  * which completes the tile. If invocations access elements of a variable by themselves, it is
  * complete wherever they may come to that.
  */
 #include "cpu/matrix/tensor.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 struct MatAlike {
-    uint8_t *may; /* by id, of values and variables: rows of it may be alike */
-    uint8_t *web; /* by web: so may those of a value of it */
+    uint8_t *may;     /* by id, of values and variables: rows of it may be alike */
     uint8_t *exposed; /* by id: invocations access elements of that variable */
     LV repeat;        /* the function, once it is needed */
 };
@@ -223,9 +220,6 @@ void mat_alike_survey(Emit *e)
             more |= see_block(e, a, e->cfg->blocks[b].block);
     }
     matrices_of(e)->alike = a;
-    if (getenv("NOALIKE"))
-        return;
-    if (getenv("ALD")) for (uint32_t k = 0; k < e->module->bound; k++) if (a->may[k]) fprintf(stderr, "%u ", k);
     if (!any)
         return;
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)

@@ -211,7 +211,7 @@ typedef struct MatLeader {
     EmitIf f;
 } MatLeader;
 void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
-/* Whether invocations access elements of a workgroup's matrices in this block; anywhere, perhaps. */
+/* Whether invocations access elements of a workgroup's matrices in this block; perhaps anywhere. */
 bool mat_leader_touches(const Emit *e);
 bool mat_leader_always_waits(const Emit *e);
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);

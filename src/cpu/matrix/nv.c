@@ -99,8 +99,7 @@ static void element_lines(Emit *e, const Element *x, uint32_t length)
 {
     /* two vectors in each iteration, if they fit, for fewer of them */
     uint32_t each = length / e->W % 2 ? 1 : 2;
-    EmitLoop l = loop_begin(e, x->lines),
-             k = loop_begin(e, ir_int(e->i64, length / e->W / each));
+    EmitLoop l = loop_begin(e, x->lines), k = loop_begin(e, ir_int(e->i64, length / e->W / each));
     for (uint32_t j = 0; j < each; j++) {
         LV first = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, k.index, ir_int(e->i64, each * e->W), ""),
                                 ir_int(e->i64, j * e->W), "");

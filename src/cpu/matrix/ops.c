@@ -283,8 +283,7 @@ static LV rows_of_operand(Emit *e, const MatOperand *o, const SpvType *t, LV mos
     }
     if (wanted)
         mat_need_rows(e, &o->tile, wanted);
-    return o->splat || wanted ? most
-                              : ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &o->tile));
+    return o->splat || wanted ? most : ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &o->tile));
 }
 
 /* i64: how many vectors of n elements are to be computed. */

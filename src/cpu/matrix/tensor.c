@@ -147,8 +147,8 @@ static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
     LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, end, "");
     LV behind = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, inside, ""),
                              LLVMBuildICmp(e->b, LLVMIntSGE, offset, ir_int(e->i32, 0), ""), "");
-    LV still = LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, 0),
-                             ir_int(e->i32, 0), "");
+    LV still =
+        LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, 0), ir_int(e->i32, 0), "");
     for (uint32_t k = 0; k < x->d; k++)
         if (x->d != 2 || x->view || !ir_is_int(tensor_field(x, TENSOR_BLOCK, k), 1))
             return ir_int(e->i64, x->matrix->rows);
@@ -163,7 +163,10 @@ static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
     return tensor_widen(e, LLVMBuildSelect(e->b, aligned, n, all, ""));
 }
 
-static bool is_volatile(const SpvInst *i) { return spv_operand(i, 3) & SpvMemoryAccessVolatileMask; }
+static bool is_volatile(const SpvInst *i)
+{
+    return spv_operand(i, 3) & SpvMemoryAccessVolatileMask;
+}
 
 static void load_tensor(Emit *e, const SpvInst *i)
 {
