@@ -43,16 +43,6 @@ static bool is_flow(const SpvInst *i)
     }
 }
 
-static bool takes_id(Emit *e, const SpvInst *i, SpvId id)
-{
-    uint32_t n;
-    const uint16_t *at = mat_ids(e, i, &n);
-    for (uint32_t k = 0; k < n; k++)
-        if (i->words[at[k]] == id)
-            return true;
-    return false;
-}
-
 bool mat_calls_alike(Emit *e, const SpvInst *i)
 {
     const SpvFunction *f = spv_function(e->module, spv_operand(i, 1));
@@ -68,7 +58,7 @@ bool mat_calls_alike(Emit *e, const SpvInst *i)
     }
     for (const SpvBlock *b = f->first; b; b = b->next)
         for (const SpvInst *k = b->insts.first; k; k = k->next)
-            if ((!spv_is_pure(k) && !is_flow(k)) || takes_id(e, k, row->id))
+            if ((!spv_is_pure(k) && !is_flow(k)) || mat_takes(e, k, row->id))
                 return false;
     return true;
 }

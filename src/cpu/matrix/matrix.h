@@ -165,7 +165,8 @@ IrComp mat_comp(const SpvType *matrix);
 
 /* Which words of the instruction are ids; valid until the next call. */
 const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n);
-MatValue *mat_value(Emit *e, SpvId id); /* never NULL if the id has a matrix type */
+bool mat_takes(Emit *e, const SpvInst *i, SpvId id); /* whether the id is one of those */
+MatValue *mat_value(Emit *e, SpvId id);              /* never NULL if the id has a matrix type */
 /* The value's elements in memory, complete. Valid until the next write. */
 MatTile mat_read(Emit *e, SpvId id);
 /* The same, but for sums that may be put off: mat_sums_wanted or mat_sums_store completes them. */

@@ -318,16 +318,6 @@ static void compute_all(Emit *e, const MatOperand *o, const MatTile *to)
 
 /* ---- what may wait --------------------------------------------------------------------------- */
 
-static bool takes(Emit *e, const SpvInst *i, SpvId id)
-{
-    uint32_t n;
-    const uint16_t *at = mat_ids(e, i, &n);
-    for (uint32_t k = 0; k < n; k++)
-        if (i->words[at[k]] == id)
-            return true;
-    return false;
-}
-
 /* Whether it writes no matrix and no memory. */
 static bool is_harmless(Emit *e, const SpvInst *i)
 {
@@ -369,10 +359,10 @@ static bool may_wait(Emit *e, const SpvInst *i)
     if (!is_arithmetic(operation_of(i->op)) || mat_value(e, i->id)->uses != 1 ||
         t->scope == SpvScopeWorkgroup || depth_of(e, i) > DEEPEST)
         return false;
-    while (user && !takes(e, user, i->id) && is_harmless(e, user))
+    while (user && !mat_takes(e, user, i->id) && is_harmless(e, user))
         user = user->next;
     const Operation *o = user ? operation_of(user->op) : NULL;
-    return is_arithmetic(o) && takes(e, user, i->id) && user->type == i->type &&
+    return is_arithmetic(o) && mat_takes(e, user, i->id) && user->type == i->type &&
            (o->kind != SCALE || !e->uniformity->varying[spv_operand(user, 1)]);
 }
 
@@ -396,8 +386,9 @@ static MatTile settled(Emit *e, SpvId id)
     MatOperand all = { .w = &p->w };
     open_parts(e, &all, p->scalar, mat_home(e, id).col);
     matrices_of(e)->put_off[id] = NULL;
-    MatTile to = mat_result(e, p->w.inst);
+    MatTile to = mat_result_rows(e, p->w.inst);
     compute_all(e, &all, &to);
+    mat_complete(e, mat_value(e, id)->type, &to);
     return to;
 }
 

@@ -21,6 +21,16 @@ const uint16_t *mat_ids(Emit *e, const SpvInst *i, uint32_t *n)
     return m->ids;
 }
 
+bool mat_takes(Emit *e, const SpvInst *i, SpvId id)
+{
+    uint32_t n;
+    const uint16_t *at = mat_ids(e, i, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (i->words[at[k]] == id)
+            return true;
+    return false;
+}
+
 MatValue *mat_value(Emit *e, SpvId id)
 {
     MatEmit *m = matrices_of(e);
