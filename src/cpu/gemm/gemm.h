@@ -39,8 +39,7 @@ typedef struct GemmShape {      /* compared as bytes: zero-initialise */
     /* C may count as zeros, and the sums go elsewhere; where it is even, too, there may be several
      * times the steps: GemmCall.to, fresh, times */
     bool moves;
-    bool
-        some_rows; /* rows = 1, C row-major: only the tiles' first rows are wanted: GemmCall.lines */
+    bool some_rows; /* rows = 1, C row-major: the tiles' first rows are wanted: GemmCall.lines */
 } GemmShape;
 
 /* engines.c: the instruction sets (CPU_...) of a machine that code makes use of. */
