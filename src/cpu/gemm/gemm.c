@@ -3,7 +3,8 @@
  * Multiply-add kernels. In: a shape. Out: an LLVM function
  *
  *     void gemm_<types>_<M>x<N>x<K>_<grid>(ptr table, ptr scratch, i1 cold, i64 ahead_a, ahead_b,
- *                                          ptr panel, i1 packed, ptr to, i1 fresh, i64 times, lines)
+ *                                          ptr panel, i1 packed, ptr to, i1 fresh, i64 times,
+ *                                          i64 lines)
  *
  * whose table holds (address, row stride) of the A tiles, then the B tiles, then the C tiles; and
  * calls of it. Packing copies B into a panel of whole vectors, one row a unit of k, converting on
