@@ -20,6 +20,7 @@ typedef enum Loop { NO_LOOP, LOOP_SPARSE, LOOP_SUM, LOOP_BLOCKS8, LOOP_BLOCKS4 }
 typedef struct Side {
     const char *file, *entry;   /* of the sources; NULL: `loop` */
     HeddleDefine defines[MAX_DEFINES]; /* up to the first without a name */
+    HeddleSpecValue specs[MAX_DEFINES]; /* up to the first with the value 0 */
     uint32_t groups[3];         /* or, of OpenCL C, invocations */
     uint32_t local[3];          /* 0: what the library chooses */
     bool open;                  /* OpenCL C, compiled without knowing */
@@ -76,6 +77,10 @@ typedef struct Row {
 #define REDUCTION(name_, what, n, goal_)                                                           \
     { .name = name_, .side = { TILE(what, "64", #n), TILE(what, "64", "64") }, .arrays = TILES,    \
       .push = { 500, 0x3f800000 }, .push_size = 8, .work = 500.0 * 64 * 64, .goal = goal_ }
+/* Tiles of 64 queries, of which so many are there, and 512 keys. */
+#define ATTENTION(queries)                                                                         \
+    { .file = "../examples/tensor_attention.comp", .groups = { 1, 1, 1 },                          \
+      .defines = { { "T", "float16_t" } }, .specs = { { 0, queries }, { 1, 512 } } }
 #define CL(file_, entry_, ...)                                                                     \
     { .file = "kernels/" file_, .entry = entry_, .groups = { __VA_ARGS__ } }
 
@@ -107,6 +112,11 @@ static const Row rows[] = {
                 TILE("1", "64", "64") },
       .arrays = TILES, .push = { 500, 0x3f800000 }, .push_size = 8, .work = 500.0 * 64 * 64,
       .goal = 0.67 },
+    { .name = "attention of 4 queries of 64",
+      .side = { ATTENTION(4), ATTENTION(64) },
+      .arrays = { "randn:f16[4096]@1", "randn:f16[32768]@2", "randn:f16[32768]@3",
+                  "zeros:f16[32768]", "zeros:f32[4096]" },
+      .work = 4.0 * 64 * 64 * 512, .goal = 3.0 },
     { .name = "rows of e4m3 added",
       .side = { { .file = "kernels/nv_tile.comp", .groups = { 1, 1, 1 },
                   .defines = { { "WHAT", "1" }, { "T", "floate4m3_t" }, { "SUM", "1" } } },
@@ -270,7 +280,9 @@ static bool open_kernel(HeddleDevice *device, HeddleLog *log, Run *r)
     HeddleModuleOptions of_source = { .defines = s->defines };
     while (of_source.n_defines < MAX_DEFINES && s->defines[of_source.n_defines].name)
         of_source.n_defines++;
-    HeddleKernelOptions o = { .entry = s->entry, .robust = s->robust };
+    HeddleKernelOptions o = { .entry = s->entry, .robust = s->robust, .specs = s->specs };
+    while (o.n_specs < MAX_DEFINES && s->specs[o.n_specs].bits)
+        o.n_specs++;
     snprintf(path, sizeof(path), "%s/bench/%s", HEDDLE_SOURCE_DIR, s->file);
     memcpy(o.local_size, s->local, sizeof(o.local_size));
     if (s->entry && !s->open && !s->local[0])

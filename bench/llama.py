@@ -3,12 +3,12 @@
 """llama.cpp's llama-bench on heddle's Vulkan driver against ggml's own CPU backend, by turns.
 
     bench/llama.py [--heddle CMD] [--llama-bench CMD] [--rounds N] [--types f16,q8_0,q4_0]
-                   [--set NAME=VALUE]...
+                   [--depth N] [--set NAME=VALUE]...
 
 Makes a llama of random weights (no model is needed, none is downloaded), runs both backends on it
 one after the other, N rounds, and prints of each type of weights the medians of the tokens per
-second, for a prompt (pp) and for generation (tg), and the median of the rounds' ratios; --set
-sets a variable of the driver's:
+second, for a prompt (pp) and for generation (tg), and the median of the rounds' ratios; --depth
+has so many tokens before them, --set sets a variable of the driver's:
 
     llama q4_0 pp256: Vulkan 123.4 t/s, CPU 100.0 t/s, ratio 1.23 (1.20 to 1.25) of 5
 """
@@ -116,7 +116,7 @@ def measure(command, model, options, device):
     """Tokens per second: {"pp256": ..., "tg32": ...}. ggml's threads wait by spinning, so there may
     be as many as there are cores to run on, and llama-bench counts those of the machine."""
     command = command + ["-m", model, "-p", str(options.prompt), "-n", str(options.generate),
-                         "-r", "1", "-o", "json",
+                         "-d", str(options.depth), "-r", "1", "-o", "json",
                          "-t", str(len(os.sched_getaffinity(0))), "-ngl", "99" if device else "0",
                          "-dev", device or "none"]
     got = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -134,6 +134,7 @@ def main():
     parser.add_argument("--types", default="f16,q8_0,q4_0")
     parser.add_argument("--prompt", type=int, default=256)
     parser.add_argument("--generate", type=int, default=32)
+    parser.add_argument("--depth", type=int, default=0, help="tokens that are there before")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     cpu = shlex.split(options.llama_bench)
@@ -151,7 +152,8 @@ def main():
             for test in rounds[0][0]:
                 ratios = sorted(v[test] / c[test] for v, c in rounds)
                 print("llama %s %s: Vulkan %.1f t/s, CPU %.1f t/s, ratio %.2f (%.2f to %.2f) of %d"
-                      % (kind, test, statistics.median(v[test] for v, _ in rounds),
+                      % (kind, test + " behind %d" % options.depth * (options.depth > 0),
+                         statistics.median(v[test] for v, _ in rounds),
                          statistics.median(c[test] for _, c in rounds), statistics.median(ratios),
                          ratios[0], ratios[-1], len(ratios)), flush=True)
             os.remove(model)

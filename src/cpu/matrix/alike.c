@@ -63,15 +63,17 @@ bool mat_calls_alike(Emit *e, const SpvInst *i)
     return true;
 }
 
-/* Loads whose rows may be alike: by rows of a tensor of two dimensions as they lie. */
+/* Loads whose rows may be alike: by rows of a tensor as they lie. */
 static bool is_source(Emit *e, const SpvInst *i)
 {
-    if (i->op != SpvOpCooperativeMatrixLoadTensorNV || mat_may_stay(e, i))
+    enum { MATRIX_B = 1 }; /* whose rows are not those of anything that is computed */
+    if (i->op != SpvOpCooperativeMatrixLoadTensorNV ||
+        spv_type(e->module, i->type)->use == MATRIX_B)
         return false;
     const SpvType *layout = spv_type_of(e->module, spv_operand(i, 2));
     SpvId ids[3] = { 0 }; /* views and decode functions: none */
     tensor_addressing(i, ids);
-    return !ids[0] && !ids[1] && !ids[2] && layout && emit_tensor_dims(e, layout) == 2;
+    return !ids[0] && !ids[1] && !ids[2] && layout && emit_tensor_dims(e, layout) > 1;
 }
 
 /* Whether it computes each row of its result from the same row of its operands, knowing that rows
@@ -175,6 +177,18 @@ static LV new_rows(Emit *e, const SpvType *t)
     LLVMBuildStore(e->entry_b, n, rows);
     LLVMBuildStore(e->entry_b, n, ir_at_inbounds(e->entry_b, rows, ir_int(e->i64, PRESENT)));
     return rows;
+}
+
+LV mat_lazy_rows(Emit *e, const SpvInst *i, LV unlike)
+{
+    const struct MatAlike *a = matrices_of(e)->alike;
+    const SpvType *t = spv_type(e->module, i->type);
+    MatTile x = { 0 };
+    if (!a->may[i->id] || ir_is_int(unlike, t->rows))
+        return NULL;
+    x.rows = new_rows(e, t);
+    mat_set_unlike(e, &x, unlike);
+    return x.rows;
 }
 
 static void give_webs(Emit *e, const struct MatAlike *a)

@@ -240,6 +240,9 @@ void mat_copy_rows(Emit *e, const SpvType *t, const MatTile *to, const MatTile *
 void mat_need_rows(Emit *e, const MatTile *x, LV n);
 /* The most of mat_rows of n tiles (those with an address), in each of which so many lie then. */
 LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n);
+/* MatTile.rows of a load that stays where it is, that is, of a tile in memory of any kind that has
+ * all its rows and may not be written: none is. NULL: they are all unlike. */
+LV mat_lazy_rows(Emit *e, const SpvInst *load, LV unlike);
 /* All lie there then, which who uses `x` need not know. */
 void mat_complete(Emit *e, const SpvType *t, MatTile *x);
 

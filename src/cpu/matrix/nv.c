@@ -141,11 +141,21 @@ static void element_linear(Emit *e, const Element *x, uint32_t lines, uint32_t l
     }
 }
 
+/* The next argument is a matrix' element, or the number that they all are. */
+static void matrix_argument(Emit *e, Element *x, SpvId id, bool alike)
+{
+    const MatValue *v = mat_value(e, id);
+    if (v->state == MAT_SPLAT)
+        x->value[x->n] = LLVMBuildBitCast(e->b, v->splat, comp_type(e->cx, mat_comp(v->type)), "");
+    else
+        x->tiles[x->n] = (alike ? mat_operand_rows : mat_operand)(e, id, x->to.col);
+    x->n++;
+}
+
 /* The arguments are the row, the column, the element, and the other operands: a matrix gives its
  * element, everything else its leaves. */
 static bool element_arguments(Emit *e, const SpvInst *i, Element *x, bool alike)
 {
-    MatTile (*operand)(Emit *, SpvId, bool) = alike ? mat_operand_rows : mat_operand;
     uint32_t n = 3;
     for (uint32_t o = 2; o < spv_n_operands(i); o++) {
         const SpvType *t = spv_type_of(e->module, spv_operand(i, o));
@@ -153,8 +163,8 @@ static bool element_arguments(Emit *e, const SpvInst *i, Element *x, bool alike)
     }
     x->tiles = NEW_ARRAY(e->arena, MatTile, n);
     x->value = NEW_ARRAY(e->arena, LV, n);
-    x->tiles[2] = operand(e, spv_operand(i, 0), x->to.col);
-    x->n = 3;
+    x->n = 2;
+    matrix_argument(e, x, spv_operand(i, 0), alike);
     for (uint32_t o = 2; o < spv_n_operands(i); o++) {
         SpvId id = spv_operand(i, o);
         const SpvType *t = spv_type_of(e->module, id);
@@ -163,7 +173,7 @@ static bool element_arguments(Emit *e, const SpvInst *i, Element *x, bool alike)
             return false;
         }
         if (mat_is(t))
-            x->tiles[x->n++] = operand(e, id, x->to.col);
+            matrix_argument(e, x, id, alike);
         else
             for (uint32_t k = 0; k < emit_n_leaves(e, t); k++)
                 x->value[x->n++] = emit_leaf(e, id, k);

@@ -136,29 +136,40 @@ static void prefetch_slice(Emit *e, const MatTransfer *x)
     mat_prefetch(e, x->inst, &lines);
 }
 
-/* i64: from how many rows on a matrix of lines of a plane has one row again and again: all that are
- * beyond the tensor's end are alike, and all rows where its stride is 0. */
+/* Whether only the innermost dimension and `outer` tell elements apart, one by one. */
+static bool is_plane_of_elements(const MatTransfer *x)
+{
+    bool is = x->d > 1 && !x->view;
+    for (uint32_t k = 0; k < x->d; k++) {
+        bool across = k == x->outer || k + 1 == x->d;
+        is = is && ir_is_int(tensor_field(x, TENSOR_BLOCK, k), 1) &&
+             (across || ir_is_int(tensor_field(x, TENSOR_SPAN, k), 1));
+    }
+    return is;
+}
+
+/* i64: the last of so many rows is that of all behind it (alike.c): all that are beyond the tensor's
+ * end are alike, and all rows where the stride is 0. `aligned`: i1, rows are lines of the slice. */
 static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
 {
-    uint32_t mode = tensor_mode(x);
-    LV all = ir_int(e->i32, x->matrix->rows), one = ir_int(e->i32, 1), n = all;
-    LV offset = tensor_field(x, TENSOR_OFFSET, 0), end = x->end[0];
-    LV below = LLVMBuildSub(e->b, end, offset, ""); /* so many rows are before the end */
-    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, end, "");
-    LV behind = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, inside, ""),
-                             LLVMBuildICmp(e->b, LLVMIntSGE, offset, ir_int(e->i32, 0), ""), "");
+    uint32_t mode = tensor_mode(x), outer = x->outer;
+    LV all = ir_int(e->i32, x->matrix->rows), one = ir_int(e->i32, 1), zero = ir_int(e->i32, 0);
+    LV offset = tensor_field(x, TENSOR_OFFSET, outer), n = all;
+    LV before = LLVMBuildSub(e->b, x->end[outer], offset, ""); /* rows before the end */
+    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, x->end[outer], "");
     LV still =
-        LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, 0), ir_int(e->i32, 0), "");
-    for (uint32_t k = 0; k < x->d; k++)
-        if (x->d != 2 || x->view || !ir_is_int(tensor_field(x, TENSOR_BLOCK, k), 1))
-            return ir_int(e->i64, x->matrix->rows);
+        LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, outer), zero, "");
+    if (!is_plane_of_elements(x))
+        return ir_int(e->i64, x->matrix->rows);
     if (mode == TENSOR_CONSTANT || mode == TENSOR_TO_EDGE) {
-        LV last = ir_binary(e->b, "llvm.umin", below, LLVMBuildSub(e->b, all, one, ""));
+        LV last = ir_binary(e->b, "llvm.umin", before, LLVMBuildSub(e->b, all, one, ""));
+        LV behind = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, inside, ""),
+                                 LLVMBuildICmp(e->b, LLVMIntSGE, offset, zero, ""), "");
         n = LLVMBuildSelect(e->b, behind, one, LLVMBuildAdd(e->b, last, one, ""), "");
     }
     if (mode != TENSOR_UNDEFINED)
         still = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, still, inside, ""),
-                             LLVMBuildICmp(e->b, LLVMIntUGE, below, all, ""), "");
+                             LLVMBuildICmp(e->b, LLVMIntUGE, before, all, ""), "");
     n = LLVMBuildSelect(e->b, still, one, n, "");
     return tensor_widen(e, LLVMBuildSelect(e->b, aligned, n, all, ""));
 }
@@ -194,6 +205,8 @@ static void load_tensor(Emit *e, const SpvInst *i)
         if_end(e, &f);
         v->tile.ptr = LLVMBuildSelect(e->b, is, tile.ptr, home.ptr, "");
         v->tile.stride = LLVMBuildSelect(e->b, is, tile.stride, home.stride, "");
+        if (!tile.col)
+            v->tile.rows = mat_lazy_rows(e, i, unlike_rows(e, &x, aligned));
         return;
     }
     if (x.decode && !calls_only_read(e->module, i))
