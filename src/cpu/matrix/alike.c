@@ -12,15 +12,24 @@
  */
 #include "cpu/matrix/tensor.h"
 
+struct MatRows {
+    LV words;
+    const SpvType *type;
+    LV tile;
+    bool exposed; /* invocations access elements of it */
+    MatRows *next;
+};
+
 struct MatAlike {
     uint8_t *may;     /* by id, of values and variables: rows of it may be alike */
-    uint8_t *exposed; /* by id: invocations access elements of that variable */
+    uint8_t *touched; /* by id, of the same: invocations access elements of it */
+    MatRows *exposed; /* all that are */
     LV repeat;        /* the function, once it is needed */
 };
 
 enum { LEAST_ROWS = 8 }; /* fewer are not worth the tests */
 
-/* The two i64 of MatTile.rows: the last of so many rows is that of all behind it; so many lie in
+/* The two i64 of MatRows.words: the last of so many rows is that of all behind it; so many lie in
  * memory, no fewer. */
 enum { UNLIKE = 0, PRESENT = 8, ROWS_BYTES = 16 };
 
@@ -61,6 +70,16 @@ bool mat_calls_alike(Emit *e, const SpvInst *i)
             if ((!spv_is_pure(k) && !is_flow(k)) || mat_takes(e, k, row->id))
                 return false;
     return true;
+}
+
+bool mat_calls_safely(Emit *e, const SpvInst *i)
+{
+    bool reduces = i->op == SpvOpCooperativeMatrixReduceNV;
+    const SpvFunction *f = spv_function(e->module, spv_operand(i, reduces ? 2 : 1));
+    bool straight = f && f->first && !f->first->next;
+    for (const SpvInst *k = straight ? f->first->insts.first : NULL; k; k = k->next)
+        straight = straight && (spv_is_pure(k) || is_flow(k));
+    return straight;
 }
 
 /* Loads whose rows may be alike: by rows of a tensor as they lie. */
@@ -129,7 +148,8 @@ static bool see_operands(Emit *e, struct MatAlike *a, const SpvInst *i)
     const uint16_t *at = mat_ids(e, i, &n);
     for (uint32_t k = 0; k < n && by_rows; k++) {
         SpvId id = i->words[at[k]];
-        if (!a->may[id] && mat_is(spv_type_of(e->module, id)) && is_phi_of_number(e, id))
+        bool b = i->op == SpvOpCooperativeMatrixMulAddKHR && at[k] == i->first_operand + 1;
+        if (!a->may[id] && !b && mat_is(spv_type_of(e->module, id)) && is_phi_of_number(e, id))
             a->may[id] = more = true;
     }
     return more;
@@ -160,56 +180,89 @@ static bool see_block(Emit *e, struct MatAlike *a, const SpvBlock *b)
     return more;
 }
 
-/* Variables of which invocations access elements. */
-static void see_chains(Emit *e, struct MatAlike *a, const SpvBlock *b)
+/* What invocations access elements of. */
+static void see_touches(Emit *e, struct MatAlike *a, const SpvBlock *b)
 {
     for (SpvInst *i = b->insts.first; i; i = i->next) {
         bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
         const SpvInst *v = chain ? pointer_root(e->module, spv_operand(i, 0)) : NULL;
+        uint32_t n;
         if (v)
-            a->exposed[v->id] = true;
+            a->touched[v->id] = true;
+        if (chain || !mat_leader_touches(e, i))
+            continue;
+        const uint16_t *at = mat_ids(e, i, &n);
+        for (uint32_t k = 0; k < n; k++)
+            a->touched[i->words[at[k]]] = true;
+        a->touched[i->id] = true;
     }
 }
 
-static LV new_rows(Emit *e, const SpvType *t)
+static MatRows *new_rows(Emit *e, const SpvType *t, LV tile, bool exposed)
 {
-    LV rows = lanes_frame(e, ROWS_BYTES), n = ir_int(e->i64, t->rows);
-    LLVMBuildStore(e->entry_b, n, rows);
-    LLVMBuildStore(e->entry_b, n, ir_at_inbounds(e->entry_b, rows, ir_int(e->i64, PRESENT)));
-    return rows;
+    struct MatAlike *a = matrices_of(e)->alike;
+    LV words = lanes_frame(e, ROWS_BYTES), n = ir_int(e->i64, t->rows);
+    MatRows *r = NEW(e->arena, MatRows);
+    *r = (MatRows){ words, t, tile, exposed, exposed ? a->exposed : NULL };
+    LLVMBuildStore(e->entry_b, n, words);
+    LLVMBuildStore(e->entry_b, n, ir_at_inbounds(e->entry_b, words, ir_int(e->i64, PRESENT)));
+    if (exposed)
+        a->exposed = r;
+    return r;
 }
 
-LV mat_lazy_rows(Emit *e, const SpvInst *i, LV unlike)
+MatRows *mat_lazy_rows(Emit *e, const SpvInst *i, LV unlike)
 {
-    const struct MatAlike *a = matrices_of(e)->alike;
     const SpvType *t = spv_type(e->module, i->type);
     MatTile x = { 0 };
-    if (!a->may[i->id] || ir_is_int(unlike, t->rows))
+    if (!matrices_of(e)->alike->may[i->id] || ir_is_int(unlike, t->rows))
         return NULL;
-    x.rows = new_rows(e, t);
+    x.rows = new_rows(e, t, NULL, false);
     mat_set_unlike(e, &x, unlike);
     return x.rows;
 }
 
+/* What is found of a web's values. */
+typedef struct AlikeWeb {
+    bool may, touched, mixed; /* `mixed`: they are of several types */
+    const SpvType *type;
+} AlikeWeb;
+
 static void give_webs(Emit *e, const struct MatAlike *a)
 {
     MatEmit *m = matrices_of(e);
+    AlikeWeb *webs = NEW_ARRAY(e->arena, AlikeWeb, m->webs->n_webs + 1);
     for (uint32_t k = 0; k < m->webs->n_values; k++) {
         SpvId id = m->webs->value_id[k];
-        uint32_t web = m->webs->web[id];
-        MatHome *h = web ? &m->homes[web - 1] : NULL;
-        if (h && a->may[id] && !h->tile.rows && !m->web_col[web - 1] && !m->sums[web])
-            h->tile.rows = new_rows(e, spv_type(e->module, m->webs->web_type[web - 1]));
+        AlikeWeb *w = &webs[m->webs->web[id]];
+        const SpvType *t = spv_type_of(e->module, id);
+        w->may |= a->may[id];
+        w->touched |= a->touched[id];
+        w->mixed |= w->type && w->type != t;
+        w->type = t;
+    }
+    for (uint32_t k = 1; k <= m->webs->n_webs; k++) {
+        const AlikeWeb *w = &webs[k];
+        const SpvType *t = spv_type(e->module, m->webs->web_type[k - 1]);
+        MatHome *h = &m->homes[k - 1];
+        bool refused = w->touched && (w->mixed || mat_leader_always_waits(e));
+        if (!w->may || refused || m->web_col[k - 1] || m->sums[k])
+            continue;
+        h->tile.ptr = mat_frame(e, t, mat_bytes(e, t));
+        h->tile.rows = new_rows(e, t, h->tile.ptr, w->touched);
     }
 }
 
 static void give_variables(Emit *e, const struct MatAlike *a)
 {
-    for (SpvInst *i = e->cfg->blocks[0].block->insts.first; i; i = i->next)
-        if (i->op == SpvOpVariable && a->may[i->id] &&
-            !(a->exposed[i->id] && mat_leader_always_waits(e)))
-            mat_variable_rows(e, i, new_rows(e, spv_type(e->module, i->type)->element),
-                              a->exposed[i->id]);
+    for (SpvInst *i = e->cfg->blocks[0].block->insts.first; i; i = i->next) {
+        if (i->op != SpvOpVariable || !a->may[i->id])
+            continue;
+        bool touched = a->touched[i->id];
+        MatVariable *v = mat_variable(e, i);
+        if (!touched || !mat_leader_always_waits(e))
+            v->rows = new_rows(e, spv_type(e->module, i->type)->element, v->base, touched);
+    }
 }
 
 void mat_alike_survey(Emit *e)
@@ -217,7 +270,7 @@ void mat_alike_survey(Emit *e)
     struct MatAlike *a = NEW(e->arena, struct MatAlike);
     bool any = false;
     a->may = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
-    a->exposed = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
+    a->touched = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     for (bool more = true; more; any |= more) {
         more = false;
         for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
@@ -227,34 +280,40 @@ void mat_alike_survey(Emit *e)
     if (!any)
         return;
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
-        see_chains(e, a, e->cfg->blocks[b].block);
+        see_touches(e, a, e->cfg->blocks[b].block);
     give_webs(e, a);
     give_variables(e, a);
 }
 
 /* ---- rows in memory -------------------------------------------------------------------------- */
 
+bool mat_has_rows(Emit *e, const MatTile *x)
+{
+    return x->rows && !(x->rows->exposed && mat_leader_keeps_complete(e));
+}
+
 static LV word_of(Emit *e, const MatTile *x, uint64_t at)
 {
-    return ir_at_inbounds(e->b, x->rows, ir_int(e->i64, at));
+    return ir_at_inbounds(e->b, x->rows->words, ir_int(e->i64, at));
 }
 
 LV mat_rows(Emit *e, const SpvType *t, const MatTile *x)
 {
-    LV unlike = x->rows ? LLVMBuildLoad2(e->b, e->i64, word_of(e, x, UNLIKE), "") : NULL;
-    return unlike ? unlike : ir_int(e->i64, t->rows);
+    if (!mat_has_rows(e, x))
+        return ir_int(e->i64, t->rows);
+    return LLVMBuildLoad2(e->b, e->i64, word_of(e, x, UNLIKE), "");
 }
 
 void mat_set_unlike(Emit *e, const MatTile *x, LV n)
 {
-    if (x->rows)
+    if (mat_has_rows(e, x))
         LLVMBuildStore(e->b, n, word_of(e, x, UNLIKE));
 }
 
 void mat_set_rows(Emit *e, const MatTile *x, LV n)
 {
     mat_set_unlike(e, x, n);
-    if (x->rows)
+    if (mat_has_rows(e, x))
         LLVMBuildStore(e->b, n, word_of(e, x, PRESENT));
 }
 
@@ -262,11 +321,12 @@ void mat_set_rows(Emit *e, const MatTile *x, LV n)
 void mat_copy_rows(Emit *e, const SpvType *t, const MatTile *to, const MatTile *from)
 {
     MatTile x = *from;
-    if (!to->rows || to->col != from->col)
+    if (!mat_has_rows(e, to) || to->col != from->col)
         mat_complete(e, t, &x);
-    mat_set_rows(e, to, ir_int(e->i64, t->rows));
-    if (to->rows && x.rows)
-        LLVMBuildMemCpy(e->b, to->rows, 8, x.rows, 8, ir_int(e->i64, ROWS_BYTES));
+    if (mat_has_rows(e, to) && mat_has_rows(e, &x))
+        LLVMBuildMemMove(e->b, to->rows->words, 8, x.rows->words, 8, ir_int(e->i64, ROWS_BYTES));
+    else
+        mat_set_rows(e, to, ir_int(e->i64, t->rows));
 }
 
 /* void tile_repeat(ptr tile, i64 stride, ptr present, i64 n): row after row like the last one. */
@@ -302,11 +362,11 @@ static LV make_repeat(Emit *e, LT type)
 
 void mat_need_rows(Emit *e, const MatTile *x, LV n)
 {
+    struct MatAlike *a = matrices_of(e)->alike;
+    if (!mat_has_rows(e, x))
+        return;
     LT types[] = { e->ptr, e->i64, e->ptr, e->i64 };
     LT type = LLVMFunctionType(e->void_, types, COUNT_OF(types), false);
-    struct MatAlike *a = matrices_of(e)->alike;
-    if (!x->rows)
-        return;
     if (!a->repeat)
         a->repeat = make_repeat(e, type);
     LV args[] = { x->ptr, x->stride, word_of(e, x, PRESENT), n };
@@ -315,12 +375,27 @@ void mat_need_rows(Emit *e, const MatTile *x, LV n)
 
 void mat_complete(Emit *e, const SpvType *t, MatTile *x)
 {
-    if (!x->rows)
-        return;
-    MatLeader l = mat_leader_begin(e, t);
-    mat_need_rows(e, x, ir_int(e->i64, t->rows));
-    mat_leader_end(e, &l);
+    if (mat_has_rows(e, x)) {
+        MatLeader l = mat_leader_begin(e, t);
+        mat_need_rows(e, x, ir_int(e->i64, t->rows));
+        mat_leader_end(e, &l);
+    }
     x->rows = NULL;
+}
+
+void mat_open_rows(Emit *e, const SpvType *t, MatTile *x)
+{
+    mat_set_unlike(e, x, ir_int(e->i64, t->rows));
+    mat_complete(e, t, x);
+}
+
+void mat_open_exposed(Emit *e)
+{
+    for (MatRows *r = matrices_of(e)->alike->exposed; r; r = r->next) {
+        MatTile x = mat_dense(e, r->type, r->tile, false);
+        x.rows = r;
+        mat_open_rows(e, r->type, &x);
+    }
 }
 
 LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n)

@@ -261,7 +261,7 @@ void mat_fill(Emit *e, const SpvType *t, const MatTile *to, LV scalar)
 {
     MatLeader l = mat_leader_begin(e, t);
     SpvType row = *t;
-    row.rows = to->rows ? 1 : t->rows;
+    row.rows = mat_has_rows(e, to) ? 1 : t->rows;
     fill_home(e, &row, to, scalar);
     mat_set_rows(e, to, ir_int(e->i64, row.rows));
     mat_leader_end(e, &l);

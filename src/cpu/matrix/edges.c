@@ -41,6 +41,7 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
         return;
     SpvBlock *target = e->cfg->blocks[to].block, *source = e->cfg->blocks[from].block;
     VEC(MatPhiCopy) found = { 0 }, copies = { 0 };
+    matrices_of(e)->edge_to = to + 1;
     for (SpvInst *i = target ? target->insts.first : NULL; i; i = i->next) {
         const SpvType *t = i->op == SpvOpPhi ? spv_type(e->module, i->type) : NULL;
         if (!mat_is(t))
@@ -84,6 +85,7 @@ void matrix_phi_edges(Emit *e, uint32_t from, uint32_t to)
         else
             mat_copy(e, c->type, &c->to, &c->from);
     }
+    matrices_of(e)->edge_to = 0;
     if (whole)
         mat_leader_edge_end(e, to);
 }

@@ -87,9 +87,9 @@ static void settle_operand(Emit *e, SpvId id)
     MatValue *v = mat_value(e, id);
     if (v->state != MAT_HOME && v->state != MAT_LAZY)
         mat_read_rows(e, id);
-    if (v->state == MAT_SPLAT) { /* a constant: filled now and kept */
-        v->tile = mat_read_rows(e, id);
+    if (v->state == MAT_SPLAT) { /* a constant, which lies there now, until the block ends */
         v->state = MAT_HOME;
+        vec_push(e->arena, &matrices_of(e)->filled, v);
     }
 }
 
@@ -442,11 +442,11 @@ static uint32_t list_by_rows(Emit *e, const Grid *g, MatTile *x)
 
 /* Whether only so many rows are multiplied as lie in memory: the grid is one tile high, and those
  * of all its tiles may be alike. */
-static bool goes_by_rows(const Grid *g, const MatTile *x, uint32_t n)
+static bool may_take_some(Emit *e, const Grid *g, const MatTile *x, uint32_t n)
 {
     bool all = g->rows == 1 && !g->shape.c_col;
     for (uint32_t k = 0; k < n; k++)
-        all = all && x[k].rows;
+        all = all && mat_has_rows(e, &x[k]);
     return all;
 }
 
@@ -454,8 +454,12 @@ static bool goes_by_rows(const Grid *g, const MatTile *x, uint32_t n)
 static void complete_operands(Emit *e, const Grid *g, MatTile *x, uint32_t n, bool some)
 {
     const SpvType *c = g->row[0]->type;
-    for (uint32_t k = 0; k < n && !some; k++)
+    for (uint32_t k = 0; k < n && !some; k++) {
+        bool sum = k >= g->rows * g->shape.steps;
+        if (sum)
+            mat_set_unlike(e, &x[k], ir_int(e->i64, c->rows));
         mat_complete(e, c, &x[k]);
+    }
     for (uint32_t k = 0; k < g->cols; k++)
         for (uint32_t t = 0; t < g->shape.steps; t++) {
             const MatValue *v = mat_value(e, g->col[k]->b.data[t]);
@@ -478,7 +482,7 @@ static void grid_emit(Emit *e, Grid *g)
     call.shape.moves = sums;
     MatTile *by_rows = NEW_ARRAY(e->arena, MatTile, R * (T + S));
     uint32_t n_by_rows = list_by_rows(e, g, by_rows);
-    call.shape.some_rows = goes_by_rows(g, by_rows, n_by_rows);
+    call.shape.some_rows = may_take_some(e, g, by_rows, n_by_rows);
     complete_operands(e, g, by_rows, n_by_rows, call.shape.some_rows);
     list_operands(e, g, call.shape.even, a, b);
     list_sums(g, c);

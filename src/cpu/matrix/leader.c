@@ -44,7 +44,7 @@ static bool is_element_chain(Emit *e, const SpvInst *i)
 }
 
 /* Whether invocations access their own elements of a workgroup's matrix. */
-static bool touches_elements(Emit *e, const SpvInst *i)
+bool mat_leader_touches(Emit *e, const SpvInst *i)
 {
     bool scaled = i->op == SpvOpMatrixTimesScalar;
     switch (i->op) {
@@ -117,7 +117,7 @@ static void mark_blocks(Emit *e, struct MatWaits *w)
     uint8_t *chains = NEW_ARRAY(e->arena, uint8_t, e->module->bound);
     for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
         for (SpvInst *i = e->cfg->blocks[b].block->insts.first; i; i = i->next) {
-            w->touches[b] |= touches_elements(e, i);
+            w->touches[b] |= mat_leader_touches(e, i);
             w->works[b] |= is_collective(e, i);
             if (i->id)
                 chains[i->id] = is_element_chain(e, i);
@@ -193,10 +193,16 @@ static void wait_if(Emit *e, bool wanted)
         flow_barrier(e);
 }
 
-bool mat_leader_touches(const Emit *e)
+static bool keeps_complete(const struct MatWaits *w, uint32_t b)
+{
+    return w->everywhere || w->touches[b] || (!w->works[b] && w->end[b]);
+}
+
+bool mat_leader_keeps_complete(const Emit *e)
 {
     const struct MatWaits *w = matrices_of(e)->waits;
-    return w && (w->everywhere || w->touches[e->position]);
+    uint32_t to = matrices_of(e)->edge_to;
+    return w && (keeps_complete(w, e->position) || (to && keeps_complete(w, to - 1)));
 }
 
 bool mat_leader_always_waits(const Emit *e)
@@ -217,9 +223,10 @@ void mat_leader_enters(Emit *e, const SpvInst *i)
 void matrix_block_end(Emit *e)
 {
     matrix_memory_barrier(e);
+    mat_forget_filled(e);
     struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
-    if (w && w->end[e->position])
-        mat_variables_complete(e);
+    if (w && w->end[e->position] && !mat_leader_keeps_complete(e))
+        mat_open_exposed(e);
     if (w)
         wait_if(e, w->end[e->position]);
 }

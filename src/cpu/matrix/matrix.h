@@ -15,11 +15,13 @@
 #include "cpu/lanes/lanes.h"
 #include "llvm/arith.h"
 
+typedef struct MatRows MatRows; /* alike.c's */
+
 typedef struct MatTile {
     LV ptr, stride; /* stride: i64, bytes */
     bool col;       /* column-major */
     bool near;      /* in the frame or workgroup memory */
-    LV rows; /* of some tiles that are dense by rows, whose last rows may be alike: alike.c's */
+    MatRows *rows;  /* of some tiles that are dense by rows: their last rows may be alike */
 } MatTile;
 
 typedef enum MatState { MAT_NONE, MAT_HOME, MAT_LAZY, MAT_PENDING, MAT_SPLAT } MatState;
@@ -75,10 +77,7 @@ typedef struct MatHome {
 typedef struct MatVariable {
     LV base;
     uint64_t bytes;
-    LV rows;                  /* MatTile's, of a single matrix */
-    bool exposed;             /* invocations access elements of it */
-    struct MatVariable *next; /* of those that are, and have `rows` */
-    const SpvInst *inst;
+    MatRows *rows; /* MatTile's, of a single matrix */
 } MatVariable;
 
 typedef struct MatCopy {
@@ -134,6 +133,7 @@ typedef struct MatEmit {
     VEC(MatMulAdd) pending;
     VEC(MatValue *) lazy;     /* loads of this block that have not been read yet */
     VEC(MatValue *) borrowed; /* values of this block that lie in a variable's memory */
+    VEC(MatValue *) filled;   /* constants that lie in memory since this block */
     VEC(MatCopy) copies;
     VEC(MatStored) stores;      /* put off; all of one type and order */
     uint16_t *ids;              /* what mat_ids returned last */
@@ -145,7 +145,7 @@ typedef struct MatEmit {
     bool shares;                /* what is only read may be packed once for all workgroups */
     struct MatWaits *waits;     /* leader.c's; NULL: nobody waits for the first subgroup */
     struct MatAlike *alike;     /* alike.c's */
-    MatVariable *exposed;       /* the first such variable */
+    uint32_t edge_to;           /* 1 + the block whose phis' copies are being made; 0: none are */
     bool leading;               /* in code that only the first subgroup runs */
     bool noted_lanes;           /* the note on lanes that extract zeros has been given */
 } MatEmit;
@@ -169,12 +169,13 @@ bool mat_takes(Emit *e, const SpvInst *i, SpvId id); /* whether the id is one of
 MatValue *mat_value(Emit *e, SpvId id);              /* never NULL if the id has a matrix type */
 /* The value's elements in memory, complete. Valid until the next write. */
 MatTile mat_read(Emit *e, SpvId id);
-/* The same, but for sums that may be put off: mat_sums_wanted or mat_sums_store completes them. */
+/* The same, but for sums that may be put off, which mat_sums_wanted or mat_sums_store completes, and
+ * rows that are alike: mat_complete. */
 MatTile mat_place(Emit *e, SpvId id);
 MatTile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
 /* Must be called before a write to `t`: what is still needed of its contents is read or copied. */
 void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place);
-/* Where the result of `i` goes. The caller must write all of it next. */
+/* Where the result of `i` goes. The caller must write all of it next, and has read its operands. */
 MatTile mat_result(Emit *e, const SpvInst *i);
 /* The same two for who knows of rows that are alike: the tile says how many lie there, and the
  * caller writes as many as it says by mat_set_rows. */
@@ -185,7 +186,8 @@ bool mat_is_awaited(Emit *e, const MatMulAdd *p, const MatTile *t, const MatPlac
 /* Whether a value lies in memory that is about to be written. */
 bool mat_lies_in(const MatValue *v, const MatTile *t, const MatPlace *place);
 bool mat_same_place(const MatPlace *a, const MatPlace *b);
-void mat_flush(Emit *e); /* emits the pending multiply-adds */
+void mat_flush(Emit *e);         /* emits the pending multiply-adds */
+void mat_forget_filled(Emit *e); /* at a block's end: other blocks fill constants anew */
 /* The instruction has been emitted: its operands need not be kept for it any longer. */
 void mat_used(Emit *e, const SpvInst *i);
 
@@ -212,8 +214,12 @@ typedef struct MatLeader {
     EmitIf f;
 } MatLeader;
 void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
-/* Whether invocations access elements of a workgroup's matrices in this block; perhaps anywhere. */
-bool mat_leader_touches(const Emit *e);
+/* Whether invocations access their own elements of a workgroup's matrices that the instruction takes
+ * or makes. */
+bool mat_leader_touches(Emit *e, const SpvInst *i);
+/* Whether such matrices are complete throughout this block, which may come to such accesses and can't
+ * wait for the first subgroup at its end. Whether any block may be such a one. */
+bool mat_leader_keeps_complete(const Emit *e);
 bool mat_leader_always_waits(const Emit *e);
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, MatLeader *l);
@@ -230,6 +236,8 @@ void mat_alike_survey(Emit *e); /* before the first block, after the other surve
 /* Whether the function of each element that an instruction calls is one of its numbers alone, but
  * not of the row. */
 bool mat_calls_alike(Emit *e, const SpvInst *i);
+/* Whether what it or a reduction calls ends and accesses nothing, whatever it is called with. */
+bool mat_calls_safely(Emit *e, const SpvInst *i);
 /* For the subgroup that works on the matrix: i64, the number of a tile's rows of which the last is
  * that of all behind it; sets it, after so many rows or (_unlike) all were written. */
 LV mat_rows(Emit *e, const SpvType *t, const MatTile *x);
@@ -240,9 +248,15 @@ void mat_copy_rows(Emit *e, const SpvType *t, const MatTile *to, const MatTile *
 void mat_need_rows(Emit *e, const MatTile *x, LV n);
 /* The most of mat_rows of n tiles (those with an address), in each of which so many lie then. */
 LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n);
+/* Whether some of a tile's rows may be missing here. */
+bool mat_has_rows(Emit *e, const MatTile *x);
+/* All lie there, and invocations may write elements of them; so it is with all that has elements
+ * which invocations access. */
+void mat_open_rows(Emit *e, const SpvType *t, MatTile *x);
+void mat_open_exposed(Emit *e);
 /* MatTile.rows of a load that stays where it is, that is, of a tile in memory of any kind that has
  * all its rows and may not be written: none is. NULL: they are all unlike. */
-LV mat_lazy_rows(Emit *e, const SpvInst *load, LV unlike);
+MatRows *mat_lazy_rows(Emit *e, const SpvInst *load, LV unlike);
 /* All lie there then, which who uses `x` need not know. */
 void mat_complete(Emit *e, const SpvType *t, MatTile *x);
 
@@ -296,10 +310,7 @@ bool mat_may_stay(Emit *e, const SpvInst *i);
 /* ---- variable.c ------------------------------------------------------------------------------ */
 
 bool mat_points(Emit *e, SpvId pointer); /* into a variable that holds matrices */
-/* Before its first use: where it says how many of its rows lie there (MatTile.rows). */
-void mat_variable_rows(Emit *e, const SpvInst *variable, LV rows, bool exposed);
-/* Completes all variables of which invocations access elements. */
-void mat_variables_complete(Emit *e);
+MatVariable *mat_variable(Emit *e, const SpvInst *variable);
 
 /* ---- store.c: stores of neighbouring tiles --------------------------------------------------- */
 

@@ -190,7 +190,7 @@ static void call_per_element(Emit *e, const SpvInst *i)
     }
     matrix_memory_barrier(e); /* because the function may store */
     x.to = mat_home(e, i->id);
-    bool alike = x.to.rows && mat_calls_alike(e, i);
+    bool alike = mat_has_rows(e, &x.to) && mat_calls_alike(e, i);
     if (!element_arguments(e, i, &x, alike))
         return;
     x.to = (alike ? mat_result_rows : mat_result)(e, i);
@@ -200,6 +200,9 @@ static void call_per_element(Emit *e, const SpvInst *i)
     x.lines = ir_int(e->i64, lines);
     if (alike)
         x.lines = mat_rows_of_all(e, x.type, x.tiles, x.n);
+    for (uint32_t k = 0; k < x.n && !mat_calls_safely(e, i);
+         k++) /* a vector may have more of them */
+        mat_need_rows(e, &x.tiles[k], ir_int(e->i64, lines));
     if (length % e->W == 0)
         element_lines(e, &x, length);
     else

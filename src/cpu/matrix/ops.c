@@ -292,10 +292,10 @@ static LV count_vectors(Emit *e, const MatOperand *o, const SpvType *t, const Ma
 {
     LV all = ir_int(e->i64, mat_bytes(e, t) / comp_bytes(o->w->to) / n);
     LV wanted = ir_int(e->i64, t->rows);
-    if (to->rows)
+    if (mat_has_rows(e, to))
         wanted = rows_of_operand(e, o, t, ir_int(e->i64, 1), NULL);
     rows_of_operand(e, o, t, wanted, wanted);
-    if (!to->rows)
+    if (!mat_has_rows(e, to))
         return all;
     mat_set_rows(e, to, wanted);
     LV elements = LLVMBuildMul(e->b, wanted, ir_int(e->i64, t->cols), "");

@@ -610,7 +610,8 @@ static void reduce_matrix(Emit *e, const SpvInst *i)
         return;
     }
     r.pick = is_narrow(e, c) ? pick_of(e, i) : NULL;
-    bool by_rows = mode == SpvCooperativeMatrixReduceRowMask && mat_home(e, i->id).rows;
+    MatTile home = mat_home(e, i->id);
+    bool by_rows = mode == SpvCooperativeMatrixReduceRowMask && mat_has_rows(e, &home);
     MatTile x = (by_rows ? mat_read_rows : mat_read)(e, spv_operand(i, 0));
     MatLines lines = lines_of(from, &x);
     if (mode == SpvCooperativeMatrixReduce2x2Mask) {
@@ -620,6 +621,8 @@ static void reduce_matrix(Emit *e, const SpvInst *i)
     MatTile to = (by_rows ? mat_result_rows : mat_result)(e, i);
     MatLeader l = mat_leader_begin(e, t);
     mat_set_rows(e, &to, mat_rows(e, t, &x)); /* all are reduced, the others for nothing */
+    if (!mat_calls_safely(e, i))
+        mat_need_rows(e, &x, ir_int(e->i64, from->rows));
     reduce_lines(e, &r, &lines, x.col, &to);
     mat_leader_end(e, &l);
 }

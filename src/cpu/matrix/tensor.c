@@ -152,26 +152,25 @@ static bool is_plane_of_elements(const MatTransfer *x)
  * end are alike, and all rows where the stride is 0. `aligned`: i1, rows are lines of the slice. */
 static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
 {
-    uint32_t mode = tensor_mode(x), outer = x->outer;
-    LV all = ir_int(e->i32, x->matrix->rows), one = ir_int(e->i32, 1), zero = ir_int(e->i32, 0);
-    LV offset = tensor_field(x, TENSOR_OFFSET, outer), n = all;
-    LV before = LLVMBuildSub(e->b, x->end[outer], offset, ""); /* rows before the end */
-    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, x->end[outer], "");
-    LV still =
-        LLVMBuildICmp(e->b, LLVMIntEQ, tensor_field(x, TENSOR_STRIDE, outer), zero, "");
+    uint32_t mode = tensor_mode(x), outer = x->outer, rows = x->matrix->rows;
     if (!is_plane_of_elements(x))
-        return ir_int(e->i64, x->matrix->rows);
-    if (mode == TENSOR_CONSTANT || mode == TENSOR_TO_EDGE) {
-        LV last = ir_binary(e->b, "llvm.umin", before, LLVMBuildSub(e->b, all, one, ""));
-        LV behind = LLVMBuildAnd(e->b, LLVMBuildNot(e->b, inside, ""),
-                                 LLVMBuildICmp(e->b, LLVMIntSGE, offset, zero, ""), "");
-        n = LLVMBuildSelect(e->b, behind, one, LLVMBuildAdd(e->b, last, one, ""), "");
-    }
+        return ir_int(e->i64, rows);
+    LV all = ir_int(e->i32, rows), one = ir_int(e->i32, 1), n = all;
+    LV offset = tensor_field(x, TENSOR_OFFSET, outer), end = x->end[outer];
+    LV inside = LLVMBuildICmp(e->b, LLVMIntULT, offset, end, "");
+    LV before = LLVMBuildSelect(e->b, inside, LLVMBuildSub(e->b, end, offset, ""),
+                                ir_int(e->i32, 0), ""); /* so many rows are before the end */
+    LV still = LLVMBuildIsNull(e->b, tensor_field(x, TENSOR_STRIDE, outer), "");
+    /* Behind the span coordinates begin anew, and where they wrap, another edge may be nearer. */
+    LV span = LLVMBuildICmp(e->b, LLVMIntUGE, tensor_field(x, TENSOR_SPAN, outer), all, "");
+    LV sound = LLVMBuildICmp(e->b, LLVMIntULE, offset, ir_int(e->i32, INT32_MAX - rows), "");
+    sound = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, aligned, span, ""), sound, "");
+    if (mode == TENSOR_CONSTANT || mode == TENSOR_TO_EDGE)
+        n = ir_binary(e->b, "llvm.umin", LLVMBuildAdd(e->b, before, one, ""), all);
     if (mode != TENSOR_UNDEFINED)
-        still = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, still, inside, ""),
-                             LLVMBuildICmp(e->b, LLVMIntUGE, before, all, ""), "");
+        still = LLVMBuildAnd(e->b, still, LLVMBuildICmp(e->b, LLVMIntUGE, before, all, ""), "");
     n = LLVMBuildSelect(e->b, still, one, n, "");
-    return tensor_widen(e, LLVMBuildSelect(e->b, aligned, n, all, ""));
+    return tensor_widen(e, LLVMBuildSelect(e->b, sound, n, all, ""));
 }
 
 static bool is_volatile(const SpvInst *i)

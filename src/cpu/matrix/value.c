@@ -2,7 +2,8 @@
  *
  * The values of matrices: where each lies, and when it gets there.
  *
- * Invariants. A value in state HOME is complete in memory. Values of a web share a home, since
+ * Invariants. A value in state HOME lies in memory, of rows that are alike perhaps only the first
+ * (alike.c). Values of a web share a home, since
  * their live ranges do not overlap in program order. But pending multiply-adds run later than they
  * stand, so every write of a home first flushes those that still refer to it (mat_before_write).
  * Lazy loads are read, by a flush or a copy, before memory may change (matrix_memory_barrier).
@@ -58,8 +59,10 @@ MatTile mat_home(Emit *e, SpvId id)
     MatEmit *m = matrices_of(e);
     MatValue *v = mat_value(e, id);
     uint32_t web = m->webs->web[id];
-    if (!web) /* constants belong to no web: each gets a home of its own */
-        return mat_dense(e, v->type, mat_frame(e, v->type, mat_bytes(e, v->type)), false);
+    if (!web && !v->tile.ptr) /* constants belong to no web: each gets a home of its own */
+        v->tile = mat_dense(e, v->type, mat_frame(e, v->type, mat_bytes(e, v->type)), false);
+    if (!web)
+        return v->tile;
     MatHome *h = &m->homes[web - 1];
     if (!h->tile.ptr) {
         const SpvType *largest = spv_type(e->module, m->webs->web_type[web - 1]);
@@ -190,6 +193,15 @@ void matrix_block_begin(Emit *e)
 {
     if (matrices_of(e))
         matrices_of(e)->borrowed.len = 0;
+}
+
+void mat_forget_filled(Emit *e)
+{
+    MatEmit *m = matrices_of(e);
+    for (uint32_t i = 0; m && i < m->filled.len; i++)
+        m->filled.data[i]->state = MAT_SPLAT;
+    if (m)
+        m->filled.len = 0;
 }
 
 static void settle_lazy(Emit *e)

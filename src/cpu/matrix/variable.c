@@ -23,7 +23,7 @@ bool mat_points(Emit *e, SpvId pointer)
     return t && t->kind == SPV_POINTER && t->element && emit_has_matrix(t->element);
 }
 
-static MatVariable *variable_memory(Emit *e, const SpvInst *i)
+MatVariable *mat_variable(Emit *e, const SpvInst *i)
 {
     MatVariable **v = &matrices_of(e)->variables[i->id];
     if (!*v) {
@@ -35,35 +35,6 @@ static MatVariable *variable_memory(Emit *e, const SpvInst *i)
         (*v)->base = mat_frame(e, t, MAX((*v)->bytes, 64));
     }
     return *v;
-}
-
-void mat_variable_rows(Emit *e, const SpvInst *variable, LV rows, bool exposed)
-{
-    MatVariable *v = variable_memory(e, variable);
-    v->rows = rows;
-    v->exposed = exposed;
-    v->inst = variable;
-    if (!exposed)
-        return;
-    v->next = matrices_of(e)->exposed;
-    matrices_of(e)->exposed = v;
-}
-
-/* All rows lie there, and elements of them may be written. */
-static void open_rows(Emit *e, const SpvType *t, MatTile *x)
-{
-    mat_set_unlike(e, x, ir_int(e->i64, t->rows));
-    mat_complete(e, t, x);
-}
-
-void mat_variables_complete(Emit *e)
-{
-    for (const MatVariable *v = matrices_of(e)->exposed; v; v = v->next) {
-        const SpvType *t = spv_type(e->module, v->inst->type)->element;
-        MatTile tile = mat_dense(e, t, v->base, false);
-        tile.rows = v->rows;
-        open_rows(e, t, &tile);
-    }
 }
 
 /* Follows one index of a chain: moves `place`, `offset` (may be NULL, which is 0) and `t` on. */
@@ -107,7 +78,7 @@ static const SpvType *walk_chain(Emit *e, const SpvInst *i, MatPlace *place, LV 
     if (!t)
         return NULL;
     *place = (MatPlace){ i->id, true, 0 };
-    *base = variable_memory(e, i)->base;
+    *base = mat_variable(e, i)->base;
     while (t && n--)
         for (uint32_t k = 1; t && chain[n]->op != SpvOpCopyObject && k < spv_n_operands(chain[n]);
              k++) {
@@ -138,9 +109,7 @@ static MatPlace variable_place(Emit *e, SpvId id, MatTile *tile, const SpvType *
     }
     LV p = ir_at_inbounds(e->b, base, ir_int(e->i64, place.offset));
     *tile = mat_dense(e, *type, offset ? ir_at_inbounds(e->b, p, offset) : p, false);
-    const MatVariable *v = matrices_of(e)->variables[place.variable];
-    if (!v->exposed || !mat_leader_touches(e)) /* it is complete there */
-        tile->rows = v->rows;
+    tile->rows = matrices_of(e)->variables[place.variable]->rows;
     return place;
 }
 
@@ -218,7 +187,7 @@ static void store_variable(Emit *e, const SpvInst *i)
     if (element) {
         LV x = emit_leaf(e, object, 0);
         mat_before_write(e, &to, &place);
-        open_rows(e, t, &to);
+        mat_open_rows(e, t, &to);
         mat_set_element(e, t, &to, element, x);
         return;
     }
