@@ -169,13 +169,13 @@ bool mat_takes(Emit *e, const SpvInst *i, SpvId id); /* whether the id is one of
 MatValue *mat_value(Emit *e, SpvId id);              /* never NULL if the id has a matrix type */
 /* The value's elements in memory, complete. Valid until the next write. */
 MatTile mat_read(Emit *e, SpvId id);
-/* The same, but for sums that may be put off, which mat_sums_wanted or mat_sums_store completes, and
- * rows that are alike: mat_complete. */
+/* The same, but for sums that may be put off, which mat_sums_wanted or mat_sums_store completes,
+ * and rows that are alike: mat_complete. */
 MatTile mat_place(Emit *e, SpvId id);
 MatTile mat_home(Emit *e, SpvId id); /* where the value belongs; emits nothing */
 /* Must be called before a write to `t`: what is still needed of its contents is read or copied. */
 void mat_before_write(Emit *e, const MatTile *t, const MatPlace *place);
-/* Where the result of `i` goes. The caller must write all of it next, and has read its operands. */
+/* Where the result of `i` goes. The caller must write all of it next, having read its operands. */
 MatTile mat_result(Emit *e, const SpvInst *i);
 /* The same two for who knows of rows that are alike: the tile says how many lie there, and the
  * caller writes as many as it says by mat_set_rows. */
@@ -214,11 +214,11 @@ typedef struct MatLeader {
     EmitIf f;
 } MatLeader;
 void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
-/* Whether invocations access their own elements of a workgroup's matrices that the instruction takes
- * or makes. */
+/* Whether invocations access elements of a workgroup's matrices that the instruction takes or
+ * makes. */
 bool mat_leader_touches(Emit *e, const SpvInst *i);
-/* Whether such matrices are complete throughout this block, which may come to such accesses and can't
- * wait for the first subgroup at its end. Whether any block may be such a one. */
+/* Whether such matrices are complete throughout this block, which may come to such accesses and
+ * cannot wait for the first subgroup at its end. Whether any block may be such a one. */
 bool mat_leader_keeps_complete(const Emit *e);
 bool mat_leader_always_waits(const Emit *e);
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);

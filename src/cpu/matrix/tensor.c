@@ -148,8 +148,8 @@ static bool is_plane_of_elements(const MatTransfer *x)
     return is;
 }
 
-/* i64: the last of so many rows is that of all behind it (alike.c): all that are beyond the tensor's
- * end are alike, and all rows where the stride is 0. `aligned`: i1, rows are lines of the slice. */
+/* i64: the last of so many rows is that of all behind it (alike.c): those beyond the tensor's end
+ * are alike, and all rows where the stride is 0. `aligned`: i1, rows are lines of the slice. */
 static LV unlike_rows(Emit *e, const MatTransfer *x, LV aligned)
 {
     uint32_t mode = tensor_mode(x), outer = x->outer, rows = x->matrix->rows;
