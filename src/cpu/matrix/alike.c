@@ -16,8 +16,10 @@ struct MatRows {
     LV words;
     const SpvType *type;
     LV tile;
-    bool exposed; /* invocations access elements of it */
-    MatRows *next;
+    /* Exposed: invocations access elements of it, in these blocks, and behind these without that
+     * anything is done to whole matrices in between. Else, or if they are no workgroup's: NULL. */
+    uint8_t *touches, *end;
+    MatRows *next; /* the next one that is exposed */
 };
 
 struct MatAlike {
@@ -203,11 +205,14 @@ static MatRows *new_rows(Emit *e, const SpvType *t, LV tile, bool exposed)
     struct MatAlike *a = matrices_of(e)->alike;
     LV words = lanes_frame(e, ROWS_BYTES), n = ir_int(e->i64, t->rows);
     MatRows *r = NEW(e->arena, MatRows);
-    *r = (MatRows){ words, t, tile, exposed, exposed ? a->exposed : NULL };
+    *r = (MatRows){ .words = words, .type = t, .tile = tile };
     LLVMBuildStore(e->entry_b, n, words);
     LLVMBuildStore(e->entry_b, n, ir_at_inbounds(e->entry_b, words, ir_int(e->i64, PRESENT)));
-    if (exposed)
+    if (exposed) {
+        r->touches = NEW_ARRAY(e->arena, uint8_t, e->cfg->n);
+        r->next = a->exposed;
         a->exposed = r;
+    }
     return r;
 }
 
@@ -265,6 +270,42 @@ static void give_variables(Emit *e, const struct MatAlike *a)
     }
 }
 
+/* Of a value, or of the variable that a pointer to an element leads to. */
+static MatRows *rows_of(Emit *e, SpvId id)
+{
+    MatEmit *m = matrices_of(e);
+    const SpvInst *i = spv_def(e->module, id);
+    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
+    const SpvInst *v = chain ? pointer_root(e->module, id) : NULL;
+    uint32_t web = m->webs->web[id];
+    if (v)
+        return m->variables[v->id] ? m->variables[v->id]->rows : NULL;
+    return web ? m->homes[web - 1].tile.rows : NULL;
+}
+
+static void touch(MatRows *r, uint32_t block)
+{
+    if (r && r->touches)
+        r->touches[block] = true;
+}
+
+/* Where elements of what is exposed are accessed. */
+static void see_places(Emit *e, uint32_t block)
+{
+    for (SpvInst *i = e->cfg->blocks[block].block->insts.first; i; i = i->next) {
+        uint32_t n;
+        bool touches = mat_leader_touches(e, i);
+        const uint16_t *at = mat_ids(e, i, &n);
+        for (uint32_t k = 0; k < n; k++) {
+            SpvId id = i->words[at[k]];
+            if (touches || !mat_is(spv_type_of(e->module, id)))
+                touch(rows_of(e, id), block);
+        }
+        if (touches && i->id)
+            touch(rows_of(e, i->id), block);
+    }
+}
+
 void mat_alike_survey(Emit *e)
 {
     struct MatAlike *a = NEW(e->arena, struct MatAlike);
@@ -283,13 +324,25 @@ void mat_alike_survey(Emit *e)
         see_touches(e, a, e->cfg->blocks[b].block);
     give_webs(e, a);
     give_variables(e, a);
+    for (uint32_t b = 0; b + 1 < e->cfg->n; b++)
+        see_places(e, b);
+    for (MatRows *r = a->exposed; r; r = r->next)
+        r->end = mat_leader_near(e, r->touches);
 }
 
 /* ---- rows in memory -------------------------------------------------------------------------- */
 
+/* Whether it is complete throughout a block, which comes to accesses to its elements and cannot wait
+ * for the first subgroup at its end. */
+static bool is_kept(const Emit *e, const MatRows *r, uint32_t block)
+{
+    return r->end && (r->touches[block] || (!mat_leader_works(e, block) && r->end[block]));
+}
+
 bool mat_has_rows(Emit *e, const MatTile *x)
 {
-    return x->rows && !(x->rows->exposed && mat_leader_keeps_complete(e));
+    uint32_t to = matrices_of(e)->edge_to;
+    return x->rows && !is_kept(e, x->rows, e->position) && !(to && is_kept(e, x->rows, to - 1));
 }
 
 static LV word_of(Emit *e, const MatTile *x, uint64_t at)
@@ -394,7 +447,8 @@ void mat_open_exposed(Emit *e)
     for (MatRows *r = matrices_of(e)->alike->exposed; r; r = r->next) {
         MatTile x = mat_dense(e, r->type, r->tile, false);
         x.rows = r;
-        mat_open_rows(e, r->type, &x);
+        if (r->end && r->end[e->position])
+            mat_open_rows(e, r->type, &x);
     }
 }
 

@@ -193,17 +193,14 @@ static void wait_if(Emit *e, bool wanted)
         flow_barrier(e);
 }
 
-static bool keeps_complete(const struct MatWaits *w, uint32_t b)
-{
-    return w->everywhere || w->touches[b] || (!w->works[b] && w->end[b]);
-}
-
-bool mat_leader_keeps_complete(const Emit *e)
+uint8_t *mat_leader_near(Emit *e, uint8_t *touches)
 {
     const struct MatWaits *w = matrices_of(e)->waits;
-    uint32_t to = matrices_of(e)->edge_to;
-    return w && (keeps_complete(w, e->position) || (to && keeps_complete(w, to - 1)));
+    return w ? find_near(e, &(struct MatWaits){ .touches = touches, .works = w->works }, true)
+             : NULL;
 }
+
+bool mat_leader_works(const Emit *e, uint32_t block) { return matrices_of(e)->waits->works[block]; }
 
 bool mat_leader_always_waits(const Emit *e)
 {
@@ -225,7 +222,7 @@ void matrix_block_end(Emit *e)
     matrix_memory_barrier(e);
     mat_forget_filled(e);
     struct MatWaits *w = matrices_of(e) ? matrices_of(e)->waits : NULL;
-    if (w && w->end[e->position] && !mat_leader_keeps_complete(e))
+    if (w)
         mat_open_exposed(e);
     if (w)
         wait_if(e, w->end[e->position]);

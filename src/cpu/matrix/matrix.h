@@ -217,9 +217,12 @@ void mat_leader_enters(Emit *e, const SpvInst *i); /* before each instruction */
 /* Whether invocations access elements of a workgroup's matrices that the instruction takes or
  * makes. */
 bool mat_leader_touches(Emit *e, const SpvInst *i);
-/* Whether such matrices are complete throughout this block, which may come to such accesses and
- * cannot wait for the first subgroup at its end. Whether any block may be such a one. */
-bool mat_leader_keeps_complete(const Emit *e);
+/* By position of blocks: elements of some matrix are accessed behind the block, by way of blocks
+ * that do nothing to whole matrices; `touches`: they are in the block itself. NULL: no workgroup's
+ * elements are accessed at all. Whether a block does something to whole matrices, then. Whether
+ * elements may be accessed anywhere. */
+uint8_t *mat_leader_near(Emit *e, uint8_t *touches);
+bool mat_leader_works(const Emit *e, uint32_t block);
 bool mat_leader_always_waits(const Emit *e);
 MatLeader mat_leader_begin(Emit *e, const SpvType *matrix);
 void mat_leader_end(Emit *e, MatLeader *l);
@@ -250,8 +253,8 @@ void mat_need_rows(Emit *e, const MatTile *x, LV n);
 LV mat_rows_of_all(Emit *e, const SpvType *t, const MatTile *x, uint32_t n);
 /* Whether some of a tile's rows may be missing here. */
 bool mat_has_rows(Emit *e, const MatTile *x);
-/* All lie there, and invocations may write elements of them; so it is with all that has elements
- * which invocations access. */
+/* All lie there, and invocations may write elements of them; so it is with all whose elements
+ * invocations access behind this block. */
 void mat_open_rows(Emit *e, const SpvType *t, MatTile *x);
 void mat_open_exposed(Emit *e);
 /* MatTile.rows of a load that stays where it is, that is, of a tile in memory of any kind that has
