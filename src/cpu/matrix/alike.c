@@ -7,15 +7,15 @@
  *
  * How many rows of a home are unlike, and how many lie in memory, is known when the code runs: two
  * words of the subgroup's frame have it (MatTile.rows). Who does not know of that asks by mat_read,
- * which completes the tile. If invocations access elements of a variable by themselves, it is
- * complete wherever they may come to that.
+ * which completes the tile. What invocations access elements of by themselves is complete
+ * wherever they may come to that.
  */
 #include "cpu/matrix/tensor.h"
 
 struct MatRows {
-    LV words;
+    LV words; /* two i64, below */
     const SpvType *type;
-    LV tile;
+    LV tile; /* of a home or a variable: its address */
     /* Exposed: invocations access elements of it, in these blocks, and behind these without that
      * anything is done to whole matrices in between. Else, or if they are no workgroup's: NULL. */
     uint8_t *touches, *end;
@@ -332,8 +332,8 @@ void mat_alike_survey(Emit *e)
 
 /* ---- rows in memory -------------------------------------------------------------------------- */
 
-/* Whether it is complete throughout a block, which comes to accesses to its elements and cannot wait
- * for the first subgroup at its end. */
+/* Whether it is complete throughout a block, which comes to accesses to its elements and cannot
+ * wait for the first subgroup at its end. */
 static bool is_kept(const Emit *e, const MatRows *r, uint32_t block)
 {
     return r->end && (r->touches[block] || (!mat_leader_works(e, block) && r->end[block]));
