@@ -54,6 +54,15 @@ static bool is_flow(const SpvInst *i)
     }
 }
 
+/* Nothing but numbers made of numbers. */
+static bool is_pure(const SpvBlock *b)
+{
+    bool pure = true;
+    for (const SpvInst *i = b->insts.first; i && pure; i = i->next)
+        pure = spv_is_pure(i) || is_flow(i);
+    return pure;
+}
+
 bool mat_calls_alike(Emit *e, const SpvInst *i)
 {
     const SpvFunction *f = spv_function(e->module, spv_operand(i, 1));
@@ -67,10 +76,13 @@ bool mat_calls_alike(Emit *e, const SpvInst *i)
         if (!mat_is(spv_type_of(e->module, id)) && e->uniformity->varying[id])
             return false;
     }
-    for (const SpvBlock *b = f->first; b; b = b->next)
+    for (const SpvBlock *b = f->first; b; b = b->next) {
+        if (!is_pure(b))
+            return false;
         for (const SpvInst *k = b->insts.first; k; k = k->next)
-            if ((!spv_is_pure(k) && !is_flow(k)) || mat_takes(e, k, row->id))
+            if (mat_takes(e, k, row->id))
                 return false;
+    }
     return true;
 }
 
@@ -78,10 +90,7 @@ bool mat_calls_safely(Emit *e, const SpvInst *i)
 {
     bool reduces = i->op == SpvOpCooperativeMatrixReduceNV;
     const SpvFunction *f = spv_function(e->module, spv_operand(i, reduces ? 2 : 1));
-    bool straight = f && f->first && !f->first->next;
-    for (const SpvInst *k = straight ? f->first->insts.first : NULL; k; k = k->next)
-        straight = straight && (spv_is_pure(k) || is_flow(k));
-    return straight;
+    return f && f->first && !f->first->next && is_pure(f->first);
 }
 
 /* Loads whose rows may be alike: by rows of a tensor as they lie. */
@@ -111,6 +120,12 @@ static bool goes_by_rows(Emit *e, const SpvInst *i)
     }
 }
 
+/* Whether a word of an instruction is the B of a multiply-add, of which all rows are needed. */
+static bool is_b(const SpvInst *i, uint32_t word)
+{
+    return i->op == SpvOpCooperativeMatrixMulAddKHR && word == i->first_operand + 1u;
+}
+
 static bool may_be_alike(Emit *e, const struct MatAlike *a, const SpvInst *i)
 {
     if (is_source(e, i))
@@ -122,10 +137,10 @@ static bool may_be_alike(Emit *e, const struct MatAlike *a, const SpvInst *i)
     if (!goes_by_rows(e, i))
         return false;
     bool some = false;
-    uint32_t n, b = i->op == SpvOpCooperativeMatrixMulAddKHR ? i->first_operand + 1u : 0;
+    uint32_t n;
     const uint16_t *at = mat_ids(e, i, &n);
     for (uint32_t k = 0; k < n; k++)
-        some |= a->may[i->words[at[k]]] && at[k] != b;
+        some |= a->may[i->words[at[k]]] && !is_b(i, at[k]);
     return some;
 }
 
@@ -150,8 +165,8 @@ static bool see_operands(Emit *e, struct MatAlike *a, const SpvInst *i)
     const uint16_t *at = mat_ids(e, i, &n);
     for (uint32_t k = 0; k < n && by_rows; k++) {
         SpvId id = i->words[at[k]];
-        bool b = i->op == SpvOpCooperativeMatrixMulAddKHR && at[k] == i->first_operand + 1;
-        if (!a->may[id] && !b && mat_is(spv_type_of(e->module, id)) && is_phi_of_number(e, id))
+        if (!a->may[id] && !is_b(i, at[k]) && mat_is(spv_type_of(e->module, id)) &&
+            is_phi_of_number(e, id))
             a->may[id] = more = true;
     }
     return more;
@@ -186,7 +201,7 @@ static bool see_block(Emit *e, struct MatAlike *a, const SpvBlock *b)
 static void see_touches(Emit *e, struct MatAlike *a, const SpvBlock *b)
 {
     for (SpvInst *i = b->insts.first; i; i = i->next) {
-        bool chain = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
+        bool chain = spv_is_chain(i);
         const SpvInst *v = chain ? pointer_root(e->module, spv_operand(i, 0)) : NULL;
         uint32_t n;
         if (v)
@@ -274,8 +289,7 @@ static void give_variables(Emit *e, const struct MatAlike *a)
 static MatRows *rows_of(Emit *e, SpvId id)
 {
     MatEmit *m = matrices_of(e);
-    const SpvInst *i = spv_def(e->module, id);
-    bool chain = i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
+    bool chain = spv_is_chain(spv_def(e->module, id));
     const SpvInst *v = chain ? pointer_root(e->module, id) : NULL;
     uint32_t web = m->webs->web[id];
     if (v)

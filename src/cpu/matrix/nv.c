@@ -200,8 +200,8 @@ static void call_per_element(Emit *e, const SpvInst *i)
     x.lines = ir_int(e->i64, lines);
     if (alike)
         x.lines = mat_rows_of_all(e, x.type, x.tiles, x.n);
-    for (uint32_t k = 0; k < x.n && !mat_calls_safely(e, i);
-         k++) /* a vector may have more of them */
+    bool all = !mat_calls_safely(e, i); /* a vector may have more rows than are wanted */
+    for (uint32_t k = 0; k < x.n && all; k++)
         mat_need_rows(e, &x.tiles[k], ir_int(e->i64, lines));
     if (length % e->W == 0)
         element_lines(e, &x, length);

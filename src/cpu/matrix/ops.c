@@ -272,18 +272,24 @@ static LV compute(Emit *e, const MatOperand *o, uint32_t n, LV index)
     return apply_to(e, o->w, x, vector_of(e, o->part[1], o->w->from, n, index));
 }
 
-/* The most rows that lie in one of its tiles: i64. Or, with `wanted`, all get so many. */
-static LV rows_of_operand(Emit *e, const MatOperand *o, const SpvType *t, LV most, LV wanted)
+/* The most rows of `most` and its tiles: i64. */
+static LV most_rows(Emit *e, const MatOperand *o, const SpvType *t, LV most)
+{
+    if (!o || o->splat)
+        return most;
+    if (!o->w)
+        return ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &o->tile));
+    return most_rows(e, o->part[1], t, most_rows(e, o->part[0], t, most));
+}
+
+/* All its tiles get so many. */
+static void need_rows(Emit *e, const MatOperand *o, LV n)
 {
     if (!o)
-        return most;
-    if (o->w) {
-        most = rows_of_operand(e, o->part[0], t, most, wanted);
-        return rows_of_operand(e, o->part[1], t, most, wanted);
-    }
-    if (wanted)
-        mat_need_rows(e, &o->tile, wanted);
-    return o->splat || wanted ? most : ir_binary(e->b, "llvm.umax", most, mat_rows(e, t, &o->tile));
+        return;
+    mat_need_rows(e, &o->tile, n);
+    need_rows(e, o->part[0], n);
+    need_rows(e, o->part[1], n);
 }
 
 /* i64: how many vectors of n elements are to be computed. */
@@ -293,8 +299,8 @@ static LV count_vectors(Emit *e, const MatOperand *o, const SpvType *t, const Ma
     LV all = ir_int(e->i64, mat_bytes(e, t) / comp_bytes(o->w->to) / n);
     LV wanted = ir_int(e->i64, t->rows);
     if (mat_has_rows(e, to))
-        wanted = rows_of_operand(e, o, t, ir_int(e->i64, 1), NULL);
-    rows_of_operand(e, o, t, wanted, wanted);
+        wanted = most_rows(e, o, t, ir_int(e->i64, 1));
+    need_rows(e, o, wanted);
     if (!mat_has_rows(e, to))
         return all;
     mat_set_rows(e, to, wanted);
