@@ -208,7 +208,12 @@ LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e
 const LowerOwner *lower_owner(const Lower *l, const SpvType *matrix);
 bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b);
 LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
-/* The same of any rows and columns, one after another. */
+/* Element e is of the e / columns-th row and the e % columns-th column that a lane has any of. */
+typedef struct LowerGrid {
+    uint32_t rows, columns;
+} LowerGrid;
+bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g); /* false: it is no grid */
+/* The same of any rows and columns: one after another, or a workgroup's in blocks. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */
 bool place_is_even(const Lower *l, const SpvType *matrix);

@@ -8,6 +8,11 @@
  */
 #include "lower/internal.h"
 
+enum {
+    PRODUCTS = 128, /* in an iteration, about */
+    NAMED = 256     /* the most sums that are named one by one, not by a loop's counter */
+};
+
 typedef struct Multiply {
     SpvInst *inst;
     const SpvType *a, *b, *c, *d;
@@ -169,38 +174,67 @@ static SpvId add_product(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, co
     return BUILD(l, at, is_float ? SpvOpFAdd : SpvOpIAdd, type, sum, product);
 }
 
-/* The products in one iteration for each of n elements: few iterations, since Mesa's lavapipe ends
- * all loops of an invocation together after 65,535 of them, and few loads and stores of sums. */
+/* The products in one iteration for each of the n sums that it names: few iterations, since Mesa's
+ * lavapipe ends all loops of an invocation together after 65,535 of them, and few loads and stores
+ * of sums. */
 static uint32_t products_at_once(const Multiply *x, uint32_t n)
 {
-    uint32_t most = n > UNROLLED ? 8 : MIN(8, UNROLLED / n);
+    uint32_t most = MAX(1, MIN(8, PRODUCTS / n));
     while (x->slab % most)
         most--;
     return most;
 }
 
-/* Adds the products of the staged slab, in the order of k. */
+/* Element `of` of B's column, or of A's row, where an iteration's first is the k-th. */
+static SpvId fetch_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId column)
+{
+    SpvId line = build_mul(l, at, k, build_const(l, x->d->cols));
+    SpvId behind = build_const(l, x->b_first + of * x->d->cols);
+    return fetch(l, at, x, true, build_add(l, at, build_add(l, at, line, column), behind));
+}
+
+static SpvId fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId row)
+{
+    SpvId line = build_mul(l, at, row, build_const(l, x->slab));
+    return fetch(l, at, x, false, build_add(l, at, build_add(l, at, line, k), build_const(l, of)));
+}
+
+/* Adds the products of the staged slab, in the order of k. Sums of a grid share what is loaded: its
+ * columns of B for all rows, a row of A for all columns. */
 static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 {
     SpvInst *body;
     SpvId step, type = x->sum->id;
-    uint32_t n = place_length(l, x->d), products = products_at_once(x, n);
+    LowerGrid g = { place_length(l, x->d), 1 };
+    bool grid = place_grid(l, x->d, &g);
+    uint32_t sums = g.rows * g.columns;
+    bool looped = sums > (grid ? NAMED : UNROLLED);
+    uint32_t products = products_at_once(x, looped ? g.columns : sums);
+    SpvId *b = NEW_ARRAY(l->scratch, SpvId, (size_t)products * g.columns);
     build_loop(l, before, x->slab / products, &body, &step);
     SpvId k = build_mul(l, body, step, build_const(l, products));
-    LowerEach e = each_open(l, body, n);
+    for (uint32_t column = 0; grid && column < g.columns; column++) {
+        LowerElement p = place_element(l, body, x->d, build_const(l, column));
+        for (uint32_t of = 0; of < products; of++)
+            b[of * g.columns + column] = fetch_b(l, body, x, k, of, p.column);
+    }
+    LowerEach e = each_open_part(l, body, g.rows, looped ? sums : 1);
     while (each_next(&e)) {
-        LowerElement p = place_element(l, e.at, x->d, e.index);
-        SpvId row = build_mul(l, e.at, p.row, build_const(l, x->slab));
-        SpvId line = build_mul(l, e.at, k, build_const(l, x->d->cols));
-        SpvId at_a = build_add(l, e.at, row, k), at_b = build_add(l, e.at, line, p.column);
-        SpvId to = sum_pointer(l, e.at, x, e.index), sum = build_load(l, e.at, type, to);
-        for (uint32_t of = 0; of < products; of++) {
-            uint32_t behind = x->b_first + of * x->d->cols;
-            SpvId a = fetch(l, e.at, x, false, build_add(l, e.at, at_a, build_const(l, of)));
-            SpvId b = fetch(l, e.at, x, true, build_add(l, e.at, at_b, build_const(l, behind)));
-            sum = add_product(l, e.at, x, sum, (SpvId[]){ a, b });
+        SpvId first = build_mul(l, e.at, e.index, build_const(l, g.columns));
+        LowerElement p = place_element(l, e.at, x->d, first);
+        SpvId *a = NEW_ARRAY(l->scratch, SpvId, products);
+        for (uint32_t of = 0; of < products; of++)
+            a[of] = fetch_a(l, e.at, x, k, of, p.row);
+        for (uint32_t column = 0; column < g.columns; column++) {
+            SpvId to = sum_pointer(l, e.at, x, build_add(l, e.at, first, build_const(l, column)));
+            SpvId sum = build_load(l, e.at, type, to);
+            for (uint32_t of = 0; of < products; of++) {
+                SpvId other =
+                    grid ? b[of * g.columns + column] : fetch_b(l, e.at, x, k, of, p.column);
+                sum = add_product(l, e.at, x, sum, (SpvId[]){ a[of], other });
+            }
+            build_store(l, e.at, to, sum);
         }
-        build_store(l, e.at, to, sum);
     }
 }
 

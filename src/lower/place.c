@@ -134,10 +134,52 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
     return x;
 }
 
+/* What a workgroup shares is dealt in blocks where its rows are as long as some subgroups: a block
+ * is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is asked
+ * of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
+ * elements share more rows and columns than if they were dealt one after another. The block is the
+ * one whose rows and columns are fewest, those of lanes for two. */
+static bool block_of(const Lower *l, uint32_t scope, const uint32_t size[2], LowerGrid *g)
+{
+    uint32_t runs = size[1] / l->lanes, held = size[0] * runs / l->subgroups, least = UINT32_MAX;
+    if (scope != SpvScopeWorkgroup || l->subgroups == 1 || size[1] % l->lanes ||
+        size[0] * runs % l->subgroups || l->width > l->profile->max_subgroup_size)
+        return false;
+    for (uint32_t columns = 1; columns <= MIN(runs, held); columns++) {
+        uint32_t rows = held / columns;
+        bool fits = held % columns == 0 && runs % columns == 0 && size[0] % rows == 0;
+        if (!fits || rows + 2 * columns >= least)
+            continue;
+        least = rows + 2 * columns;
+        *g = (LowerGrid){ rows, columns };
+    }
+    return least != UINT32_MAX;
+}
+
+static LowerElement element_of_block(Lower *l, SpvInst *at, const uint32_t size[2],
+                                     const LowerGrid *g, SpvId e)
+{
+    uint32_t across = size[1] / l->lanes / g->columns;
+    SpvId block = place_subgroup(l, at), lane = place_lane(l, at, SpvScopeSubgroup);
+    SpvId row = build_mul(l, at, build_div(l, at, block, across), build_const(l, g->rows));
+    SpvId run = build_mul(l, at, build_mod(l, at, block, across), build_const(l, g->columns));
+    run = build_add(l, at, run, build_mod(l, at, e, g->columns));
+    LowerElement x = {
+        .row = build_add(l, at, row, build_div(l, at, e, g->columns)),
+        .column = build_add(l, at, build_mul(l, at, run, build_const(l, l->lanes)), lane),
+    };
+    x.number = build_mul(l, at, x.row, build_const(l, size[1]));
+    x.number = build_add(l, at, x.number, x.column);
+    return x;
+}
+
 /* Rows and columns by sums where a row is as many lanes as there are, or several are, or one is so
  * many times as long; else by a division. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e)
 {
+    LowerGrid g;
+    if (block_of(l, scope, size, &g))
+        return element_of_block(l, at, size, &g, e);
     uint32_t lanes = place_lanes(l, scope), cols = size[1];
     bool even = size[0] * cols % lanes == 0;
     SpvId lane = place_lane(l, at, scope), held = build_const(l, lanes);
@@ -161,7 +203,23 @@ LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t s
 
 bool place_is_by_number(const Lower *l, const SpvType *matrix)
 {
-    return !lower_owner(l, matrix) && !tile_of(l, matrix);
+    LowerGrid g;
+    const uint32_t size[2] = { matrix->rows, matrix->cols };
+    return !lower_owner(l, matrix) && !tile_of(l, matrix) && !block_of(l, matrix->scope, size, &g);
+}
+
+bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g)
+{
+    uint32_t lanes = place_lanes(l, matrix->scope), length = place_length(l, matrix);
+    const uint32_t size[2] = { matrix->rows, matrix->cols };
+    if (lower_owner(l, matrix) || tile_of(l, matrix) || !place_is_even(l, matrix))
+        return false;
+    if (block_of(l, matrix->scope, size, g))
+        return true;
+    *g = (LowerGrid){ length, 1 };
+    if (matrix->cols % lanes == 0)
+        *g = (LowerGrid){ matrix->rows, matrix->cols / lanes };
+    return matrix->cols % lanes == 0 || lanes % matrix->cols == 0;
 }
 
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
