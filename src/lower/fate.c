@@ -242,6 +242,7 @@ static void decide_fates(Lower *l)
 /* Products that want different tiles may leave none for any of them. */
 void lower_decide_fates(Lower *l)
 {
+    place_choose_blocks(l);
     decide_fates(l);
     if (l->has_rows && l->has_arrays) {
         l->has_rows = l->has_arrays = l->has_tiles = false;

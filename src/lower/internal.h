@@ -76,6 +76,7 @@ typedef struct Lower {
     bool made_rows;      /* lower_rows left arrays that nothing needs */
     bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
     bool hinted;         /* loops asked for wait queues */
+    bool whole_rows;     /* blocks have (place.c) */
     bool has_rows;       /* matrices of arrays that are functions of others' rows */
     LowerLineGroup *lines; /* that is being collected */
     bool shuffles;
@@ -212,6 +213,7 @@ LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e
 typedef struct LowerGrid {
     uint32_t rows, columns;
 } LowerGrid;
+void place_choose_blocks(Lower *l); /* before anything is placed */
 bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g); /* false: it is no grid */
 /* The same of any rows and columns: one after another, or a workgroup's in blocks. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e);

@@ -134,17 +134,53 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
     return x;
 }
 
+/* Rows of what a workgroup shares are reduced in a loop; functions may be called in one. */
+static bool reduces_rows(const Lower *l, SpvFunction *f)
+{
+    DiagSink silent = { 0 };
+    const Cfg *g = NULL;
+    for (SpvBlock *b = f->first; b; b = b->next)
+        for (const SpvInst *i = b->insts.first; i; i = i->next) {
+            if (i->op != SpvOpCooperativeMatrixReduceNV ||
+                spv_operand(i, 1) != SpvCooperativeMatrixReduceRowMask ||
+                spv_type_of(l->m, spv_operand(i, 0))->scope != SpvScopeWorkgroup)
+                continue;
+            if (f != l->entry.function)
+                return true;
+            g = g ? g : cfg_build(l->scratch, f, &silent);
+            uint32_t at = g ? g->position[b->index] : UINT32_MAX;
+            if (at != UINT32_MAX && g->blocks[at].loop)
+                return true;
+        }
+    return false;
+}
+
+void place_choose_blocks(Lower *l)
+{
+    l->whole_rows = false;
+    for (SpvFunction *f = l->m->functions; f && l->profile->features & PROFILE_HAS_SHUFFLES;
+         f = f->next)
+        l->whole_rows |= reduces_rows(l, f);
+}
+
 /* What a workgroup shares is dealt in blocks where its rows are as long as some subgroups: a block
  * is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is asked
  * of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
- * elements share more rows and columns than if they were dealt one after another. The block is the
- * one whose rows and columns are fewest, those of lanes for two. */
+ * elements share more rows and columns than if they were dealt one after another. The block has
+ * whole rows where these are reduced, by shuffles then (reduce_held.c); else it is the one whose
+ * rows and columns are fewest, those of lanes for two. */
 static bool block_of(const Lower *l, uint32_t scope, const uint32_t size[2], LowerGrid *g)
 {
     uint32_t runs = size[1] / l->lanes, held = size[0] * runs / l->subgroups, least = UINT32_MAX;
-    if (scope != SpvScopeWorkgroup || l->subgroups == 1 || size[1] % l->lanes ||
-        size[0] * runs % l->subgroups || l->width > l->profile->max_subgroup_size)
+    bool whole =
+        l->invocations == l->lanes * l->subgroups && l->width <= l->profile->max_subgroup_size;
+    if (scope != SpvScopeWorkgroup || l->subgroups == 1 || !whole || size[1] % l->lanes ||
+        size[0] * runs % l->subgroups)
         return false;
+    if (l->whole_rows && size[0] % l->subgroups == 0) {
+        *g = (LowerGrid){ size[0] / l->subgroups, runs };
+        return true;
+    }
     for (uint32_t columns = 1; columns <= MIN(runs, held); columns++) {
         uint32_t rows = held / columns;
         bool fits = held % columns == 0 && runs % columns == 0 && size[0] % rows == 0;

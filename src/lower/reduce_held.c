@@ -12,9 +12,10 @@ enum { MOST_HELD = 256 }; /* elements */
 /* How an invocation holds a matrix: of each tile some rows, and of each the same columns. */
 typedef struct Held {
     LowerOwner owner;
+    uint32_t own[2];                            /* rows, columns that are the subgroup's */
     uint32_t bits[2][OWNER_ELEMENT_BITS], n[2]; /* of an element's number, by side; how many */
     uint32_t lanes[2];                          /* bits of an invocation's: a mask */
-    uint32_t all[2];                            /* rows, columns held of the whole matrix */
+    uint32_t all[2];                            /* rows, columns held of these */
     uint32_t across, length;                    /* tiles in a row of them; elements in one */
 } Held;
 
@@ -25,6 +26,7 @@ typedef struct HeldReduction {
     const SpvType *from, *to;
     Held of, by;        /* `from` and `to` */
     bool rows, columns; /* what is reduced: a row's elements, a column's */
+    bool blocks;        /* a workgroup's: subgroups have parts of it */
 } HeldReduction;
 
 /* ---- who holds what -------------------------------------------------------------------------- */
@@ -45,21 +47,37 @@ static bool tiles_owner(const Lower *l, const SpvType *t, LowerOwner *o)
           .elements = { { 0, 0, 2 }, { 1, 2 } } },
     };
     uint32_t size = tiles_size(t->rows, t->cols);
-    if (!size || l->lanes != 32 || lower_is_array(l, t))
+    if (!size || l->lanes != 32 || t->scope != SpvScopeSubgroup || lower_is_array(l, t))
         return false;
     *o = tiles[size == 16];
     return true;
 }
 
-/* One after the other, by rows. */
-static bool numbered_owner(const Lower *l, const SpvType *t, LowerOwner *o)
+/* The rows and columns that a subgroup has by itself: all of its own matrix, of a workgroup's a
+ * block (place.c). False: what it has of that is nothing of the kind. */
+static bool own_part(const Lower *l, const SpvType *t, uint32_t own[2])
 {
-    uint32_t n = t->rows * t->cols, wide = log2_of(t->cols), lanes = log2_of(l->lanes);
-    bool even = is_pow2(t->rows) && is_pow2(t->cols) && is_pow2(l->lanes) && n >= l->lanes &&
-                MAX(t->rows, t->cols) <= 256 && n / l->lanes <= MOST_HELD;
-    if (!even || !deal_is_known(l, t) || !place_is_by_number(l, t))
+    LowerGrid g;
+    own[0] = t->rows;
+    own[1] = t->cols;
+    if (t->scope == SpvScopeSubgroup || l->subgroups == 1)
+        return true;
+    if (place_is_by_number(l, t) || !place_grid(l, t, &g))
         return false;
-    *o = (LowerOwner){ .rows = t->rows, .cols = t->cols };
+    own[0] = g.rows;
+    own[1] = g.columns * l->lanes;
+    return true;
+}
+
+/* One after the other, by rows: so is a block. */
+static bool numbered_owner(const Lower *l, const SpvType *t, const uint32_t own[2], LowerOwner *o)
+{
+    uint32_t n = own[0] * own[1], wide = log2_of(own[1]), lanes = log2_of(l->lanes);
+    bool even = is_pow2(own[0]) && is_pow2(own[1]) && is_pow2(l->lanes) && n >= l->lanes &&
+                MAX(own[0], own[1]) <= 256 && n / l->lanes <= MOST_HELD;
+    if (!even || !deal_is_known(l, t) || (!place_is_by_number(l, t) && n == t->rows * t->cols))
+        return false;
+    *o = (LowerOwner){ .rows = own[0], .cols = own[1] };
     for (uint32_t k = 0; 1u << k < n; k++) {
         uint8_t *to = k < lanes ? &o->lanes[k < wide][k] : &o->elements[k < wide][k - lanes];
         *to = (uint8_t)(k < wide ? 1u << k : 1u << (k - wide));
@@ -67,13 +85,13 @@ static bool numbered_owner(const Lower *l, const SpvType *t, LowerOwner *o)
     return true;
 }
 
-static bool find_owner(const Lower *l, const SpvType *t, LowerOwner *o)
+static bool find_owner(const Lower *l, const SpvType *t, const uint32_t own[2], LowerOwner *o)
 {
     const LowerOwner *asked = lower_owner(l, t);
     if (asked)
         *o = *asked;
     return asked || (l->profile->ownership == PROFILE_TILES ? tiles_owner(l, t, o)
-                                                            : numbered_owner(l, t, o));
+                                                            : numbered_owner(l, t, own, o));
 }
 
 /* False: a bit leads to another row and another column. */
@@ -81,10 +99,10 @@ static bool find_held(const Lower *l, const SpvType *t, Held *h)
 {
     *h = (Held){ 0 };
     LowerOwner *o = &h->owner;
-    if (t->scope != SpvScopeSubgroup || !find_owner(l, t, o))
+    if (!own_part(l, t, h->own) || !find_owner(l, t, h->own, o))
         return false;
     h->length = o->rows * o->cols / l->lanes;
-    h->across = t->cols / o->cols;
+    h->across = h->own[1] / o->cols;
     for (uint32_t k = 0; 1u << k < l->lanes; k++) {
         if (o->lanes[0][k] && o->lanes[1][k])
             return false;
@@ -96,7 +114,7 @@ static bool find_held(const Lower *l, const SpvType *t, Held *h)
             return false;
         h->bits[side][h->n[side]++] = k;
     }
-    h->all[0] = t->rows / o->rows << h->n[0];
+    h->all[0] = h->own[0] / o->rows << h->n[0];
     h->all[1] = h->across << h->n[1];
     return h->all[0] * h->all[1] <= MOST_HELD;
 }
@@ -192,6 +210,26 @@ static SpvId *reduce_elements(const HeldReduction *x, SpvId value)
     return sums;
 }
 
+/* What all subgroups' come to, by way of workgroup memory: each lane takes as many of them as there
+ * are for so many lanes. */
+static SpvId combine_blocks(const HeldReduction *x, SpvId value)
+{
+    Lower *l = x->l;
+    SpvId element = x->from->element->id, lane = place_lane(l, x->at, SpvScopeSubgroup), all = 0;
+    uint32_t lanes = MIN(l->lanes, l->subgroups);
+    staging_of(l, element, SpvScopeWorkgroup, l->subgroups);
+    SpvInst *one = build_if(l, x->at, build_less(l, x->at, lane, build_const(l, 1)));
+    staging_store(l, one, SpvScopeWorkgroup, place_subgroup(l, one), value);
+    place_barrier(l, x->at, SpvScopeWorkgroup);
+    for (uint32_t k = 0; k < l->subgroups; k += lanes) {
+        SpvId number = build_add(l, x->at, build_mod(l, x->at, lane, lanes), build_const(l, k));
+        all = combined(x, all, staging_load(l, x->at, element, SpvScopeWorkgroup, number));
+    }
+    all = exchanged(x, all, lanes - 1);
+    place_barrier(l, x->at, SpvScopeWorkgroup);
+    return all;
+}
+
 static SpvId spread(const HeldReduction *x, const SpvId *sums)
 {
     Lower *l = x->l;
@@ -227,9 +265,16 @@ bool lower_reduce_held(Lower *l, SpvInst *i)
                 find_held(l, x.from, &x.of) && find_held(l, x.to, &x.by) &&
                 (x.columns || hold_alike(&x.of, &x.by, 0)) &&
                 (x.rows || hold_alike(&x.of, &x.by, 1));
-    if (!held)
+    x.blocks = held && (x.of.own[0] < x.from->rows || x.of.own[1] < x.from->cols);
+    bool whole = !x.blocks || (x.rows && x.columns ? is_pow2(l->subgroups)
+                                                   : x.rows && x.of.own[1] == x.from->cols &&
+                                                         x.by.own[1] == x.to->cols);
+    if (!held || !whole)
         return false;
-    SpvId value = spread(&x, reduce_elements(&x, spv_operand(i, 0)));
+    SpvId *sums = reduce_elements(&x, spv_operand(i, 0));
+    if (x.blocks && x.columns)
+        sums[0] = combine_blocks(&x, sums[0]);
+    SpvId value = spread(&x, sums);
     lower_note(l, i, "calls and shuffles");
     build_replace(l, i, value);
     return true;

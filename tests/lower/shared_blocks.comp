@@ -2,19 +2,22 @@
 // What a workgroup shares is dealt in blocks where its rows are as long as some subgroups: products,
 // functions of elements, reductions, other uses, transposition and elements taken one by one give
 // what they do in heddle's own matrices, for shapes that have blocks, that have none, and whose sums
-// a loop goes through. A target whose subgroups are too small for the kernel's has no blocks.
-// RUN: for shape in "64 64 32 128" "32 64 16 64" "16 128 8 256" "24 40 8 64" "128 128 16 64" "64 16 64 128" "8 32 24 64"; do \
+// a loop goes through. Where rows are reduced in a loop (ROUNDS), blocks have whole rows, and
+// subgroups combine them by shuffles.
+// RUN: sed 's/"features": \[/&"subgroup_shuffle", /; s/"min_subgroup_size": [0-9]*/"min_subgroup_size": 8/' tests/lower/none.json > %t.json
+// RUN: for shape in "64 64 32 128" "32 64 16 64" "16 128 8 256" "128 64 16 16" "64 16 64 128" "8 32 24 64" "24 64 8 48"; do \
 // RUN:     set -- $shape; \
 // RUN:     sed "s/%M/$1/g; s/%N/$2/g; s/%K/$3/g; s/%X/$4/g" %s > %t.comp; \
 // RUN:     ARRAYS="--bind 0=randn:f16[$1,$3]@1 --bind 1=randn:f16[$3,$2]@2 --bind 2=zeros:f32[3,$1,$2] --bind 3=zeros:f32[$2,$1]"; \
 // RUN:     %heddle run %t.comp $ARRAYS --groups 1 --out 2=%t.2.npy --out 3=%t.3.npy || exit 1; \
-// RUN:     for width in 8 32; do \
-// RUN:         %heddle compile %t.comp --for tests/lower/none.json --subgroup-size $width --emit spirv -o %t.spv > %t.txt && \
+// RUN:     for rounds in 0 1; do for width in 8 32; do \
+// RUN:         %heddle compile %t.comp --for %t.json --subgroup-size $width -D ROUNDS=$rounds --emit spirv -o %t.spv > %t.txt && \
 // RUN:         %spirv-val --target-env vulkan1.3 %t.spv || exit 1; \
 // RUN:         for d in cpu reference; do \
 // RUN:             %heddle run %t.spv --device $d --subgroup-size $width $ARRAYS --groups 1 \
-// RUN:                 --compare 2=%t.2.npy --compare 3=%t.3.npy --tolerance 2e-3 || exit 1; done; done || exit 1; done
+// RUN:                 --compare 2=%t.2.npy --compare 3=%t.3.npy --tolerance 2e-3 || exit 1; done; done; done || exit 1; done
 // RUN: sed "s/%M/64/g; s/%N/64/g; s/%K/32/g; s/%X/128/g" %s > %t.comp
+// RUN: %heddle compile %t.comp --for subgroup8 -D ROUNDS=1 -o %t.spv && %spirv-dis %t.spv | %filecheck %s --check-prefix WHOLE
 // RUN: %heddle compile %t.comp --for subgroup8 -o %t.spv && %spirv-dis %t.spv | %filecheck %s
 // Of 64 x 64 a lane of 8 in 16 subgroups has 8 rows by 4 columns: of four k it loads 16 elements of
 // B, and 4 of A for each row.
@@ -27,6 +30,15 @@
 // CHECK-COUNT-4: OpFConvert %float
 // CHECK-NOT: OpFConvert
 // CHECK: OpFMul %float
+// A subgroup has four rows of 64 then: three steps for each without a barrier, as for its part of
+// all; what 16 parts come to takes as many.
+// WHOLE: OpGroupNonUniformShuffleXor
+// WHOLE-NOT: OpControlBarrier
+// WHOLE-COUNT-14: OpGroupNonUniformShuffleXor
+// WHOLE-NOT: OpGroupNonUniformShuffleXor
+// WHOLE: OpControlBarrier
+// WHOLE-COUNT-3: OpGroupNonUniformShuffleXor
+// WHOLE-NOT: OpGroupNonUniformShuffleXor
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_cooperative_matrix : require
@@ -56,8 +68,15 @@ void main()
     coopMatLoad(x, a, 0, %K, gl_CooperativeMatrixLayoutRowMajor);
     coopMatLoad(y, b, 0, %N, gl_CooperativeMatrixLayoutRowMajor);
     z = coopMatMulAdd(x, y, z);
-    coopMatReduceNV(rows, z, gl_CooperativeMatrixReduceRowNV, larger);
+#if ROUNDS
+    for (uint k = 0; k <= gl_WorkGroupID.x; k++)
+#endif
+        coopMatReduceNV(rows, z, gl_CooperativeMatrixReduceRowNV, larger);
     coopMatStore(z, c, 0, %N, gl_CooperativeMatrixLayoutRowMajor);
+    coopmat<float, gl_ScopeWorkgroup, %M, %N, gl_MatrixUseAccumulator> all, columns;
+    coopMatReduceNV(all, z, gl_CooperativeMatrixReduceRowAndColumnNV, larger);
+    coopMatReduceNV(columns, z, gl_CooperativeMatrixReduceColumnNV, larger);
+    rows = rows + 0.25 * all + 0.5 * columns;
     coopMatStore(z - rows, c, %M * %N, %N, gl_CooperativeMatrixLayoutRowMajor);
     for (int k = 0; k < z.length(); k++)
         z[k] = z[k] * 0.5 + float(k >= 0);
