@@ -36,7 +36,8 @@ set(lowered_tests none:khr none:tiny none:qcom none:mixed none:nv2 none:nv none:
         stored:khr stored:tiny stored:qcom stored:mixed stored:nv2 stored:nv stored:levels stored:tensors
         words:khr words:tiny words:qcom words:mixed words:nv2 words:nv words:levels words:tensors words:kernels
         held:nv2 held:nv held:mixed half:nv2 half:nv half:mixed
-        lines:loops lines:wait_queues mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
+        lines:loops lines:wait_queues mixture:tiny mixture:mixed shuffles:khr shuffles:nv shuffles:mixed slow:nv2 slow:nv slow:qcom slow:mixed
+        tiles:khr tiles:nv2 tiles:nv tiles:nv_limits tiles:mixed tiles:qcom)
 foreach(lowered IN LISTS lowered_tests)
     math(EXPR HEDDLE_TEST_FIRST "${HEDDLE_TEST_FIRST} + 1")
     math(EXPR other "${HEDDLE_TEST_FIRST} % ${HEDDLE_TEST_TARGETS}")

@@ -209,6 +209,7 @@ static void decide_fates(Lower *l)
     Deciding d = { .l = l };
     /* tiles are dealt to whole subgroups of one size */
     bool deals = l->profile->ownership != PROFILE_TILES || l->lanes == l->profile->subgroup_size;
+    deals = deals && !(l->profile->features & PROFILE_HAS_SLOW_MATRICES);
     uint32_t undecided = l->profile->n_shapes && deals ? UNDECIDED : FATE_ARRAY;
     l->n_fates = l->m->bound;
     l->fates = NEW_ARRAY(l->scratch, LowerFate, l->n_fates);

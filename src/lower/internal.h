@@ -215,7 +215,9 @@ typedef struct LowerGrid {
 } LowerGrid;
 void place_choose_blocks(Lower *l); /* before anything is placed */
 bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g); /* false: it is no grid */
-/* The same of any rows and columns: one after another, or a workgroup's in blocks. */
+/* That of a subgroup's block of what the workgroup shares; false: it has no blocks. */
+bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g);
+/* The same of any rows and columns, one after another. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e);
 /* Whether lanes hold as many elements as there are, all of them. */
 bool place_is_even(const Lower *l, const SpvType *matrix);

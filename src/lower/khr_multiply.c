@@ -10,7 +10,7 @@
 
 enum {
     PRODUCTS = 128, /* in an iteration, about */
-    NAMED = 256     /* the most sums that are named one by one, not by a loop's counter */
+    NAMED = 128     /* the most sums that are named one by one, not by a loop's counter */
 };
 
 typedef struct Multiply {
@@ -205,11 +205,14 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
 {
     SpvInst *body;
     SpvId step, type = x->sum->id;
-    LowerGrid g = { place_length(l, x->d), 1 };
-    bool grid = place_grid(l, x->d, &g);
+    LowerGrid g;
+    bool grid = place_grid(l, x->d, &g) && g.columns <= NAMED;
+    if (!grid)
+        g = (LowerGrid){ place_length(l, x->d), 1 };
     uint32_t sums = g.rows * g.columns;
     bool looped = sums > (grid ? NAMED : UNROLLED);
     uint32_t products = products_at_once(x, looped ? g.columns : sums);
+    SpvId *a = NEW_ARRAY(l->scratch, SpvId, products);
     SpvId *b = NEW_ARRAY(l->scratch, SpvId, (size_t)products * g.columns);
     build_loop(l, before, x->slab / products, &body, &step);
     SpvId k = build_mul(l, body, step, build_const(l, products));
@@ -222,7 +225,6 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
     while (each_next(&e)) {
         SpvId first = build_mul(l, e.at, e.index, build_const(l, g.columns));
         LowerElement p = place_element(l, e.at, x->d, first);
-        SpvId *a = NEW_ARRAY(l->scratch, SpvId, products);
         for (uint32_t of = 0; of < products; of++)
             a[of] = fetch_a(l, e.at, x, k, of, p.row);
         for (uint32_t column = 0; column < g.columns; column++) {

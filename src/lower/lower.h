@@ -66,6 +66,8 @@ enum {
     /* matrices of numbers below 32 bits come sooner from workgroup memory than from buffers, what
      * it takes to put them there included */
     PROFILE_HAS_SLOW_LOADS = 262144,
+    /* arrays in their place are sooner compiled, and faster */
+    PROFILE_HAS_SLOW_MATRICES = 524288,
 };
 
 /* Who holds element e of lane l of W: nobody says, or the (e * W + l)-th, counted by rows. Or that,

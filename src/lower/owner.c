@@ -93,7 +93,7 @@ bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b)
 {
     const LowerOwner *x = lower_owner(l, a), *y = lower_owner(l, b);
     if (!x || !y)
-        return !x && !y;
+        return !x && !y && place_is_by_number(l, a) == place_is_by_number(l, b);
     return x->rows == y->rows && x->cols == y->cols &&
            !memcmp(x->lanes, y->lanes, sizeof x->lanes) &&
            !memcmp(x->elements, y->elements, sizeof x->elements);

@@ -163,27 +163,29 @@ void place_choose_blocks(Lower *l)
         l->whole_rows |= reduces_rows(l, f);
 }
 
-/* What a workgroup shares is dealt in blocks where its rows are as long as some subgroups: a block
- * is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is asked
- * of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
+/* Arrays that a workgroup shares are dealt in blocks where its rows are as long as some subgroups: a
+ * block is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is
+ * asked of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
  * elements share more rows and columns than if they were dealt one after another. The block has
  * whole rows where these are reduced, by shuffles then (reduce_held.c); else it is the one whose
- * rows and columns are fewest, those of lanes for two. */
-static bool block_of(const Lower *l, uint32_t scope, const uint32_t size[2], LowerGrid *g)
+ * rows and columns are fewest, those of lanes for two. Only where lines of the workgroup are whole
+ * subgroups is it certain that there are no others (what VkPipelineShaderStageCreateInfo's flag for
+ * full subgroups asks for). */
+bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g)
 {
-    uint32_t runs = size[1] / l->lanes, held = size[0] * runs / l->subgroups, least = UINT32_MAX;
-    bool whole =
-        l->invocations == l->lanes * l->subgroups && l->width <= l->profile->max_subgroup_size;
-    if (scope != SpvScopeWorkgroup || l->subgroups == 1 || !whole || size[1] % l->lanes ||
-        size[0] * runs % l->subgroups)
+    uint32_t tall = matrix->rows, runs = matrix->cols / l->lanes, least = UINT32_MAX;
+    uint32_t held = tall * runs / l->subgroups;
+    if (matrix->scope != SpvScopeWorkgroup || !lower_is_array(l, matrix) ||
+        l->entry.local_size[0] % l->width || l->width > l->profile->max_subgroup_size ||
+        matrix->cols % l->lanes || tall * runs % l->subgroups)
         return false;
-    if (l->whole_rows && size[0] % l->subgroups == 0) {
-        *g = (LowerGrid){ size[0] / l->subgroups, runs };
+    if (l->whole_rows && tall % l->subgroups == 0) {
+        *g = (LowerGrid){ tall / l->subgroups, runs };
         return true;
     }
     for (uint32_t columns = 1; columns <= MIN(runs, held); columns++) {
         uint32_t rows = held / columns;
-        bool fits = held % columns == 0 && runs % columns == 0 && size[0] % rows == 0;
+        bool fits = held % columns == 0 && runs % columns == 0 && tall % rows == 0;
         if (!fits || rows + 2 * columns >= least)
             continue;
         least = rows + 2 * columns;
@@ -192,10 +194,10 @@ static bool block_of(const Lower *l, uint32_t scope, const uint32_t size[2], Low
     return least != UINT32_MAX;
 }
 
-static LowerElement element_of_block(Lower *l, SpvInst *at, const uint32_t size[2],
+static LowerElement element_of_block(Lower *l, SpvInst *at, const SpvType *matrix,
                                      const LowerGrid *g, SpvId e)
 {
-    uint32_t across = size[1] / l->lanes / g->columns;
+    uint32_t across = matrix->cols / l->lanes / g->columns;
     SpvId block = place_subgroup(l, at), lane = place_lane(l, at, SpvScopeSubgroup);
     SpvId row = build_mul(l, at, build_div(l, at, block, across), build_const(l, g->rows));
     SpvId run = build_mul(l, at, build_mod(l, at, block, across), build_const(l, g->columns));
@@ -204,7 +206,7 @@ static LowerElement element_of_block(Lower *l, SpvInst *at, const uint32_t size[
         .row = build_add(l, at, row, build_div(l, at, e, g->columns)),
         .column = build_add(l, at, build_mul(l, at, run, build_const(l, l->lanes)), lane),
     };
-    x.number = build_mul(l, at, x.row, build_const(l, size[1]));
+    x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
     x.number = build_add(l, at, x.number, x.column);
     return x;
 }
@@ -213,9 +215,6 @@ static LowerElement element_of_block(Lower *l, SpvInst *at, const uint32_t size[
  * many times as long; else by a division. */
 LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t size[2], SpvId e)
 {
-    LowerGrid g;
-    if (block_of(l, scope, size, &g))
-        return element_of_block(l, at, size, &g, e);
     uint32_t lanes = place_lanes(l, scope), cols = size[1];
     bool even = size[0] * cols % lanes == 0;
     SpvId lane = place_lane(l, at, scope), held = build_const(l, lanes);
@@ -240,31 +239,30 @@ LowerElement place_dealt(Lower *l, SpvInst *at, uint32_t scope, const uint32_t s
 bool place_is_by_number(const Lower *l, const SpvType *matrix)
 {
     LowerGrid g;
-    const uint32_t size[2] = { matrix->rows, matrix->cols };
-    return !lower_owner(l, matrix) && !tile_of(l, matrix) && !block_of(l, matrix->scope, size, &g);
+    return !lower_owner(l, matrix) && !tile_of(l, matrix) && !place_block(l, matrix, &g);
 }
 
 bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g)
 {
-    uint32_t lanes = place_lanes(l, matrix->scope), length = place_length(l, matrix);
-    const uint32_t size[2] = { matrix->rows, matrix->cols };
-    if (lower_owner(l, matrix) || tile_of(l, matrix) || !place_is_even(l, matrix))
-        return false;
-    if (block_of(l, matrix->scope, size, g))
+    uint32_t lanes = place_lanes(l, matrix->scope), cols = matrix->cols;
+    if (place_block(l, matrix, g))
         return true;
-    *g = (LowerGrid){ length, 1 };
-    if (matrix->cols % lanes == 0)
-        *g = (LowerGrid){ matrix->rows, matrix->cols / lanes };
-    return matrix->cols % lanes == 0 || lanes % matrix->cols == 0;
+    *g = cols % lanes ? (LowerGrid){ place_length(l, matrix), 1 }
+                      : (LowerGrid){ matrix->rows, cols / lanes };
+    return place_is_by_number(l, matrix) && place_is_even(l, matrix) &&
+           (cols % lanes == 0 || lanes % cols == 0);
 }
 
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
+    LowerGrid g;
     const uint32_t size[2] = { matrix->rows, matrix->cols };
     if (lower_owner(l, matrix))
         return owner_element(l, at, matrix, e);
-    return tile_of(l, matrix) ? tiled_element(l, at, matrix, e)
-                              : place_dealt(l, at, matrix->scope, size, e);
+    if (tile_of(l, matrix))
+        return tiled_element(l, at, matrix, e);
+    return place_block(l, matrix, &g) ? element_of_block(l, at, matrix, &g, e)
+                                      : place_dealt(l, at, matrix->scope, size, e);
 }
 
 SpvId place_holds(Lower *l, SpvInst *at, uint32_t scope, uint32_t size, SpvId e)

@@ -39,6 +39,7 @@ static const Word features[] = {
     { "in_order", PROFILE_HAS_ORDER },
     { "storage8", PROFILE_HAS_STORAGE8 }, { "storage16", PROFILE_HAS_STORAGE16 },
     { "bfloat16_dot", PROFILE_HAS_BFLOAT16_DOT }, { "slow_loads", PROFILE_HAS_SLOW_LOADS },
+    { "slow_matrices", PROFILE_HAS_SLOW_MATRICES },
 };
 /* clang-format on */
 

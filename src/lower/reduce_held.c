@@ -54,18 +54,14 @@ static bool tiles_owner(const Lower *l, const SpvType *t, LowerOwner *o)
 }
 
 /* The rows and columns that a subgroup has by itself: all of its own matrix, of a workgroup's a
- * block (place.c). False: what it has of that is nothing of the kind. */
+ * block. False: it has nothing of the kind. */
 static bool own_part(const Lower *l, const SpvType *t, uint32_t own[2])
 {
-    LowerGrid g;
-    own[0] = t->rows;
-    own[1] = t->cols;
-    if (t->scope == SpvScopeSubgroup || l->subgroups == 1)
-        return true;
-    if (place_is_by_number(l, t) || !place_grid(l, t, &g))
+    LowerGrid g = { t->rows, t->cols / l->lanes };
+    if (t->scope != SpvScopeSubgroup && !place_block(l, t, &g))
         return false;
     own[0] = g.rows;
-    own[1] = g.columns * l->lanes;
+    own[1] = t->scope == SpvScopeSubgroup ? t->cols : g.columns * l->lanes;
     return true;
 }
 
@@ -73,9 +69,10 @@ static bool own_part(const Lower *l, const SpvType *t, uint32_t own[2])
 static bool numbered_owner(const Lower *l, const SpvType *t, const uint32_t own[2], LowerOwner *o)
 {
     uint32_t n = own[0] * own[1], wide = log2_of(own[1]), lanes = log2_of(l->lanes);
+    bool numbered = t->scope != SpvScopeSubgroup || place_is_by_number(l, t);
     bool even = is_pow2(own[0]) && is_pow2(own[1]) && is_pow2(l->lanes) && n >= l->lanes &&
                 MAX(own[0], own[1]) <= 256 && n / l->lanes <= MOST_HELD;
-    if (!even || !deal_is_known(l, t) || (!place_is_by_number(l, t) && n == t->rows * t->cols))
+    if (!even || !numbered || !deal_is_known(l, t))
         return false;
     *o = (LowerOwner){ .rows = own[0], .cols = own[1] };
     for (uint32_t k = 0; 1u << k < n; k++) {

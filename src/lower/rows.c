@@ -299,4 +299,6 @@ void lower_rows(Lower *l)
         c.entry.function = f;
         l->failed |= !pass_simplify(&c);
     }
+    if (l->made_rows) /* what nothing used any more is gone */
+        memset(l->places, 0, sizeof l->places);
 }

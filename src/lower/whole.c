@@ -32,7 +32,7 @@ void lower_whole_subgroup(Lower *l)
     uint32_t own = l->profile->max_subgroup_size; /* which pipelines require of wider ones */
     l->widened =
         l->width > own && l->invocations == l->width && l->width % own == 0 && has_matrices(l->m);
-    if (!l->widened || !lower_workgroup_deals(l, own))
+    if (!l->widened || !is_pow2(l->width / own))
         return;
     wide_subgroups(l);
     for (SpvInst *i = l->m->globals.first; i; i = i->next)

@@ -249,8 +249,8 @@ bool lower_workgroup_deals(const Lower *l, uint32_t width)
     }
     bool whole = l->invocations % width == 0 && is_pow2(l->invocations / width);
     bool dealt = p->ownership != PROFILE_TILES || width == p->subgroup_size;
-    return subgroups && (!workgroups || l->widened) && whole && dealt &&
-           width <= p->max_subgroup_size;
+    return subgroups && !(p->features & PROFILE_HAS_SLOW_MATRICES) && (!workgroups || l->widened) &&
+           whole && dealt && width <= p->max_subgroup_size;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------- */

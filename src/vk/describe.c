@@ -242,8 +242,8 @@ static void make_profile(VkfFacts *f, Arena *a)
     to->workgroup_invocations = p->limits.maxComputeWorkGroupInvocations;
     /* Mesa's lavapipe runs a subgroup as one vector, and every control barrier as one of the
      * workgroup, which subgroups that go another way do not reach. */
-    if (f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE)
-        to->features |= PROFILE_HAS_LOCKSTEP;
+    if (f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE) /* its matrices are shuffles */
+        to->features |= PROFILE_HAS_LOCKSTEP | PROFILE_HAS_SLOW_MATRICES;
     bool own = !strcmp(f->driver.driverName, "heddle");
     to->ownership = own ? PROFILE_LINEAR : PROFILE_OPAQUE;
     if (own || f->driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE ||
