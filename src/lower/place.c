@@ -163,7 +163,7 @@ void place_choose_blocks(Lower *l)
         l->whole_rows |= reduces_rows(l, f);
 }
 
-/* Arrays that a workgroup shares are dealt in blocks where its rows are as long as some subgroups: a
+/* Arrays that a workgroup shares are dealt in blocks where rows are as long as some subgroups: a
  * block is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is
  * asked of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
  * elements share more rows and columns than if they were dealt one after another. The block has

@@ -21,8 +21,8 @@
 // RUN: %heddle compile %t.spv | %filecheck %s
 // RUN: not %heddle compile %s -D DIVERGENT --subgroup-size 64 --for subgroup32 2>&1 \
 // RUN:     | %filecheck %s --check-prefix=BRANCH
-// TABLE: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // TABLE: OpGroupNonUniformFAdd {{ *}}1 {{ *}}wide_subgroups {{ *}}workgroup memory
+// TABLE: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // DEALT: OpCooperativeMatrixMulAddKHR {{ *}}1 {{ *}}lower_workgroup {{ *}}a part each subgroup
 // DEALT: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // CHECK-NOT: SubgroupLocalInvocationId
