@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A kernel of Qualcomm's extension for subgroups of 64 on targets whose subgroups are smaller: the
 // workgroup stands for one. What subgroups do together goes through workgroup memory; where the
-// target has matrices, they are dealt to its subgroups.
+// target has matrices, they are dealt to its subgroups, else arrays in blocks.
 // RUN: %heddle run %s --subgroup-size 64 --bind 0=randn:f16[64,16]@1 --bind 1=zeros:f32[64] \
 // RUN:     --bind 2=randn:f16[16,64]@2 --bind 3=zeros:f32[64,64] --out 1=%t.1.npy --out 3=%t.3.npy
 // RUN: for w in 8 32; do \
@@ -25,7 +25,7 @@
 // TABLE: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
 // DEALT: OpCooperativeMatrixMulAddKHR {{ *}}1 {{ *}}lower_workgroup {{ *}}a part each subgroup
 // DEALT: OpCompositeConstructCoopMatQCOM {{ *}}1 {{ *}}lower_qcom {{ *}}workgroup memory
-// CHECK-NOT: SubgroupLocalInvocationId
+// CHECK-NOT: OpGroupNonUniform
 // BRANCH: wide.comp:[[#@LINE+34]]: error: wide_subgroups cannot be lowered for {{.*}} this branch alike
 #version 460
 #pragma use_vulkan_memory_model
