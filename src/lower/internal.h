@@ -196,7 +196,7 @@ SpvId place_builtin(Lower *l, uint32_t builtin, SpvId type);  /* an Input variab
 SpvId place_variable(Lower *l, uint32_t storage, SpvId type); /* of the module */
 
 /* Element e of the invocation: the (e * lanes + lane)-th by rows, the last one where there are not
- * so many; or as PROFILE_TILES says. */
+ * so many; or as PROFILE_TILES says, as owners say, or in blocks (place_block). */
 typedef struct LowerElement {
     SpvId number, row, column;
 } LowerElement;
@@ -205,7 +205,7 @@ uint32_t place_length(const Lower *l, const SpvType *matrix); /* elements that a
 bool place_is_by_number(const Lower *l, const SpvType *matrix);
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 /* owner.c: what the driver answered of a matrix, or of its tiles; NULL: nothing. Whether matrices
- * that it is known of have their elements in the same order. And place_element of such. */
+ * have their elements in the same order. And the row and the column of such an element. */
 const LowerOwner *lower_owner(const Lower *l, const SpvType *matrix);
 bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b);
 LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
@@ -407,8 +407,6 @@ bool small_access(LowerSmall *s, SpvInst *i);
 
 /* Matrices of a workgroup's scope become a part each subgroup's. Before lower_decide_fates. */
 void lower_workgroup(Lower *l);
-/* Whether that may be, with subgroups of so many invocations. */
-bool lower_workgroup_deals(const Lower *l, uint32_t width);
 /* A subgroup that is larger than the target's and all of its workgroup becomes several. First. */
 void lower_whole_subgroup(Lower *l);
 /* Parts of different matrices that are of one shape become of one type. */

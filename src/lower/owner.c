@@ -135,6 +135,5 @@ LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e
     SpvId column = build_mul(l, at, build_mod(l, at, tile, across), build_const(l, o->cols));
     x.row = build_add(l, at, to[0], row);
     x.column = build_add(l, at, to[1], column);
-    x.number = build_add(l, at, build_mul(l, at, x.row, build_const(l, matrix->cols)), x.column);
     return x;
 }

@@ -129,8 +129,6 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
     x.row = build_add(l, at, x.row, build_mul(l, at, line, sizes));
     tile = build_mul(l, at, build_mod(l, at, tile, across), sizes);
     x.column = build_add(l, at, x.column, tile);
-    x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
-    x.number = build_add(l, at, x.number, x.column);
     return x;
 }
 
@@ -202,12 +200,9 @@ static LowerElement element_of_block(Lower *l, SpvInst *at, const SpvType *matri
     SpvId row = build_mul(l, at, build_div(l, at, block, across), build_const(l, g->rows));
     SpvId run = build_mul(l, at, build_mod(l, at, block, across), build_const(l, g->columns));
     run = build_add(l, at, run, build_mod(l, at, e, g->columns));
-    LowerElement x = {
-        .row = build_add(l, at, row, build_div(l, at, e, g->columns)),
-        .column = build_add(l, at, build_mul(l, at, run, build_const(l, l->lanes)), lane),
-    };
-    x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
-    x.number = build_add(l, at, x.number, x.column);
+    LowerElement x;
+    x.row = build_add(l, at, row, build_div(l, at, e, g->columns));
+    x.column = build_add(l, at, build_mul(l, at, run, build_const(l, l->lanes)), lane);
     return x;
 }
 
@@ -256,13 +251,18 @@ bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g)
 LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e)
 {
     LowerGrid g;
-    const uint32_t size[2] = { matrix->rows, matrix->cols };
+    LowerElement x;
     if (lower_owner(l, matrix))
-        return owner_element(l, at, matrix, e);
-    if (tile_of(l, matrix))
-        return tiled_element(l, at, matrix, e);
-    return place_block(l, matrix, &g) ? element_of_block(l, at, matrix, &g, e)
-                                      : place_dealt(l, at, matrix->scope, size, e);
+        x = owner_element(l, at, matrix, e);
+    else if (tile_of(l, matrix))
+        x = tiled_element(l, at, matrix, e);
+    else if (place_block(l, matrix, &g))
+        x = element_of_block(l, at, matrix, &g, e);
+    else
+        return place_dealt(l, at, matrix->scope, (uint32_t[]){ matrix->rows, matrix->cols }, e);
+    x.number = build_mul(l, at, x.row, build_const(l, matrix->cols));
+    x.number = build_add(l, at, x.number, x.column);
+    return x;
 }
 
 SpvId place_holds(Lower *l, SpvInst *at, uint32_t scope, uint32_t size, SpvId e)

@@ -26,7 +26,6 @@ typedef struct HeldReduction {
     const SpvType *from, *to;
     Held of, by;        /* `from` and `to` */
     bool rows, columns; /* what is reduced: a row's elements, a column's */
-    bool blocks;        /* a workgroup's: subgroups have parts of it */
 } HeldReduction;
 
 /* ---- who holds what -------------------------------------------------------------------------- */
@@ -57,11 +56,15 @@ static bool tiles_owner(const Lower *l, const SpvType *t, LowerOwner *o)
  * block. False: it has nothing of the kind. */
 static bool own_part(const Lower *l, const SpvType *t, uint32_t own[2])
 {
-    LowerGrid g = { t->rows, t->cols / l->lanes };
-    if (t->scope != SpvScopeSubgroup && !place_block(l, t, &g))
+    LowerGrid g;
+    own[0] = t->rows;
+    own[1] = t->cols;
+    if (t->scope == SpvScopeSubgroup)
+        return true;
+    if (!place_block(l, t, &g))
         return false;
     own[0] = g.rows;
-    own[1] = t->scope == SpvScopeSubgroup ? t->cols : g.columns * l->lanes;
+    own[1] = g.columns * l->lanes;
     return true;
 }
 
@@ -262,14 +265,14 @@ bool lower_reduce_held(Lower *l, SpvInst *i)
                 find_held(l, x.from, &x.of) && find_held(l, x.to, &x.by) &&
                 (x.columns || hold_alike(&x.of, &x.by, 0)) &&
                 (x.rows || hold_alike(&x.of, &x.by, 1));
-    x.blocks = held && (x.of.own[0] < x.from->rows || x.of.own[1] < x.from->cols);
-    bool whole = !x.blocks || (x.rows && x.columns ? is_pow2(l->subgroups)
-                                                   : x.rows && x.of.own[1] == x.from->cols &&
-                                                         x.by.own[1] == x.to->cols);
-    if (!held || !whole)
+    if (!held)
+        return false;
+    bool blocks = x.of.own[0] < x.from->rows || x.of.own[1] < x.from->cols;
+    bool whole_rows = x.of.own[1] == x.from->cols && x.by.own[1] == x.to->cols;
+    if (blocks && !(x.columns ? x.rows && is_pow2(l->subgroups) : whole_rows))
         return false;
     SpvId *sums = reduce_elements(&x, spv_operand(i, 0));
-    if (x.blocks && x.columns)
+    if (blocks && x.columns)
         sums[0] = combine_blocks(&x, sums[0]);
     SpvId value = spread(&x, sums);
     lower_note(l, i, "calls and shuffles");

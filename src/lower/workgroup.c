@@ -239,7 +239,7 @@ static bool choose(Grid *g, uint32_t subgroups)
 }
 
 /* Where the target has matrices of subgroups, and the workgroup's are not its own affair. */
-bool lower_workgroup_deals(const Lower *l, uint32_t width)
+static bool deals(const Lower *l)
 {
     const LowerProfile *p = l->profile;
     bool subgroups = false, workgroups = p->features & PROFILE_HAS_NV2;
@@ -247,10 +247,10 @@ bool lower_workgroup_deals(const Lower *l, uint32_t width)
         workgroups |= p->shapes[k].scope == SpvScopeWorkgroup;
         subgroups |= p->shapes[k].scope == SpvScopeSubgroup;
     }
-    bool whole = l->invocations % width == 0 && is_pow2(l->invocations / width);
-    bool dealt = p->ownership != PROFILE_TILES || width == p->subgroup_size;
+    bool whole = l->invocations % l->width == 0 && is_pow2(l->invocations / l->width);
+    bool dealt = p->ownership != PROFILE_TILES || l->width == p->subgroup_size;
     return subgroups && !(p->features & PROFILE_HAS_SLOW_MATRICES) && (!workgroups || l->widened) &&
-           whole && dealt && width <= p->max_subgroup_size;
+           whole && dealt && l->width <= p->max_subgroup_size;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ void lower_workgroup(Lower *l)
     for (SpvInst *i = l->m->globals.first; i; i = i->next)
         if (i->op == SpvOpTypeCooperativeMatrixKHR && matrix_type(l, i->id))
             vec_push(l->scratch, &types, spv_type(l->m, i->id));
-    if (!types.len || !lower_workgroup_deals(l, l->width) || !choose(&g, l->subgroups))
+    if (!types.len || !deals(l) || !choose(&g, l->subgroups))
         return;
     l->undealt = spv_clone(l->m->arena, l->m);
     l->grid_columns = g.columns;
