@@ -134,7 +134,7 @@ static SpvInst *copy_inst(Copy *c, const SpvInst *i)
 static bool chain(Copy *c, SpvInst *i)
 {
     const SpvType *pointer = original_type(c, spv_operand(i, 0));
-    SpvId at = lower_tensor_bytes(c->l, i, pointer ? pointer->element : NULL);
+    SpvId at = lower_view_bytes(c->l, i, pointer ? pointer->element : NULL);
     if (!at)
         return lower_refuse(c->l, i,
                             "a decode function reads a part of its block that has no "
@@ -150,7 +150,7 @@ static bool chain(Copy *c, SpvInst *i)
 static SpvId read_number(Copy *c, SpvInst *load, const SpvType *t, SpvId at)
 {
     uint32_t storage = spv_operand(spv_def(c->m, c->of->variable), 0);
-    SpvId x[3] = { lower_tensor_view(c->l, c->of->variable, t), build_const(c->l, 0),
+    SpvId x[3] = { lower_view(c->l, c->of->variable, t), build_const(c->l, 0),
                    build_div(c->l, load, at, t->bits / 8) };
     uint32_t words[6] = { build(c->l, load, SpvOpAccessChain,
                                 spv_pointer_type(c->m, storage, t->id), x, 3) };

@@ -67,6 +67,7 @@ typedef struct Lower {
     SpvModule *undealt;    /* as it was before; or NULL */
     bool crowded;          /* there is too little workgroup memory for that */
     VEC(LowerStaging) staging;
+    Map apart; /* by array type: workgroup memory of its own */
     VEC(LowerDecoderCopy) decoders;
     VEC(LowerView) views;
     Map places[3];       /* by function: the value of BuiltIn k there */
@@ -77,6 +78,7 @@ typedef struct Lower {
     bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
     bool hinted;         /* loops asked for wait queues */
     bool whole_rows;     /* blocks have (place.c) */
+    bool clips;          /* loads by tensor layouts may go beyond the tensor's end */
     bool has_rows;       /* matrices of arrays that are functions of others' rows */
     LowerLineGroup *lines; /* that is being collected */
     bool shuffles;
@@ -234,6 +236,11 @@ LowerStaging *staging_of(Lower *l, SpvId element, uint32_t scope, uint32_t count
 SpvId staging_pointer(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
 SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index);
 void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value);
+/* The same by a pointer. */
+SpvId staging_read(Lower *l, SpvInst *at, SpvId element, SpvId pointer);
+void staging_write(Lower *l, SpvInst *at, SpvId pointer, SpvId value);
+/* A variable of the workgroup's that nothing else is staged in; 0: there is no room. */
+SpvId staging_apart(Lower *l, SpvId element, uint32_t count);
 /* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
 SpvId staging_get_matrix(Lower *l, SpvInst *at, const SpvType *t, uint32_t first);
@@ -253,6 +260,17 @@ uint64_t staging_taken(const Lower *l); /* bytes of workgroup variables */
 void staging_settle(Lower *l);          /* gives them their sizes */
 bool staging_close(Lower *l);           /* false: there is not so much memory */
 
+/* --- view.c ---------------------------------------------------------------------------------- */
+
+/* The buffer as an array of numbers, or of vectors of them: a variable. */
+SpvId lower_view(Lower *l, SpvId variable, const SpvType *number);
+/* The bytes from the beginning of something of that type to where the chain's indices lead, a u32;
+ * 0: it has no layout. */
+SpvId lower_view_bytes(Lower *l, SpvInst *chain, const SpvType *t);
+/* The variable of the buffer, and the bytes from its beginning to where the pointer leads; 0: it is
+ * none that the pointer names. */
+SpvId lower_view_start(Lower *l, SpvInst *chain, SpvId *bytes);
+
 /* --- address.c: the elements that a matrix load or store names ------------------------------- */
 
 typedef struct LowerAddress {
@@ -271,6 +289,9 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
  * Memory operands begin with operand `memory`. */
 bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
                      LowerAddress *out);
+/* Where the pointer leads to pieces of elements, which begin at multiples of their size ("The Pointer
+ * must be a multiple of 16B"; VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986): to elements. */
+void address_whole(Lower *l, LowerAddress *a);
 /* Whether a pointer is one that these take. */
 bool address_is_known(Lower *l, SpvId pointer);
 SpvId address_first(const LowerAddress *a); /* the index in the array that it begins at */

@@ -6,24 +6,12 @@
  * whole columns, elements of A are shuffled to them instead. Sums are f32 (f64), integers of 32
  * bits (64 where the result has them, or saturates), rounded or cut once in the end.
  */
-#include "lower/internal.h"
+#include "lower/khr_multiply.h"
 
 enum {
     PRODUCTS = 128, /* in an iteration, about */
     NAMED = 128     /* the most sums that are named one by one, not by a loop's counter */
 };
-
-typedef struct Multiply {
-    SpvInst *inst;
-    const SpvType *a, *b, *c, *d;
-    const SpvType *sum; /* the type that is summed up in */
-    bool sign_a, sign_b, sign_c, sign_d, saturate;
-    uint32_t depth, slab; /* K, and how much of it is staged at once */
-    uint32_t b_first;     /* where B begins in its staging */
-    bool shuffles;        /* A is not staged */
-    SpvId sums;           /* a variable: an array of them */
-    SpvId products;       /* the array's type */
-} Multiply;
 
 static SpvId convert(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId value)
 {
@@ -31,8 +19,8 @@ static SpvId convert(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId value
 }
 
 /* A component as a number of the sum's type. */
-static SpvId widen(Lower *l, SpvInst *at, const Multiply *x, const SpvType *from, bool is_signed,
-                   SpvId value)
+SpvId multiply_widen(Lower *l, SpvInst *at, const Multiply *x, const SpvType *from, bool is_signed,
+                     SpvId value)
 {
     if (x->sum->kind == SPV_FLOAT)
         return convert(l, at, SpvOpFConvert, x->sum->id, value);
@@ -124,11 +112,12 @@ static void choose_slab(const Lower *l, Multiply *x)
 static void open_staging(Lower *l, Multiply *x)
 {
     bool one = x->a->element == x->b->element;
-    uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab, nb = x->d->cols * x->slab;
+    uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab, nb = x->same ? 0 : x->d->cols * x->slab;
     x->b_first = one ? na : 0;
     if (na)
         staging_of(l, x->a->element->id, x->d->scope, one ? na + nb : na);
-    staging_of(l, x->b->element->id, x->d->scope, one ? na + nb : nb);
+    if (nb)
+        staging_of(l, x->b->element->id, x->d->scope, one ? na + nb : nb);
 }
 
 /* Puts the elements of A or B whose k is from `from` on in the slab there. */
@@ -158,15 +147,15 @@ static SpvId fetch(Lower *l, SpvInst *at, const Multiply *x, bool is_b, SpvId nu
 {
     const SpvType *t = is_b ? x->b : x->a;
     SpvId value = staging_load(l, at, t->element->id, t->scope, number);
-    return widen(l, at, x, t->element, is_b ? x->sign_b : x->sign_a, value);
+    return multiply_widen(l, at, x, t->element, is_b ? x->sign_b : x->sign_a, value);
 }
 
-static SpvId sum_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
+SpvId multiply_sum(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
 {
     return build_element(l, at, SpvStorageClassFunction, x->sum->id, x->sums, e);
 }
 
-static SpvId add_product(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const SpvId of[2])
+SpvId multiply_add(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const SpvId of[2])
 {
     bool is_float = x->sum->kind == SPV_FLOAT;
     SpvId type = x->sum->id;
@@ -188,35 +177,35 @@ static uint32_t products_at_once(const Multiply *x, uint32_t n)
 /* Element `of` of B's column, or of A's row, where an iteration's first is the k-th. */
 static SpvId fetch_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId column)
 {
+    if (x->same)
+        return multiply_widen(l, at, x, x->b->element, x->sign_b, x->same);
     SpvId line = build_mul(l, at, k, build_const(l, x->d->cols));
     SpvId behind = build_const(l, x->b_first + of * x->d->cols);
     return fetch(l, at, x, true, build_add(l, at, build_add(l, at, line, column), behind));
 }
 
-static SpvId fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId row)
+SpvId multiply_fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId row)
 {
     SpvId line = build_mul(l, at, row, build_const(l, x->slab));
     return fetch(l, at, x, false, build_add(l, at, build_add(l, at, line, k), build_const(l, of)));
 }
 
 /* Adds the products of the staged slab, in the order of k. Sums of a grid share what is loaded: its
- * columns of B for all rows, a row of A for all columns. */
-static void add_products(Lower *l, SpvInst *before, const Multiply *x)
+ * columns of B for all rows, a row of A for all columns. Where B is the same everywhere, so are the
+ * sums of a row. */
+void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
 {
     SpvInst *body;
     SpvId step, type = x->sum->id;
-    LowerGrid g;
-    bool grid = place_grid(l, x->d, &g) && g.columns <= NAMED;
-    if (!grid)
-        g = (LowerGrid){ place_length(l, x->d), 1 };
-    uint32_t sums = g.rows * g.columns;
-    bool looped = sums > (grid ? NAMED : UNROLLED);
+    LowerGrid g = x->grid;
+    uint32_t sums = g.rows * g.columns, columns = x->same ? 1 : g.columns;
+    bool looped = sums > (x->shares ? NAMED : UNROLLED);
     uint32_t products = products_at_once(x, looped ? g.columns : sums);
     SpvId *a = NEW_ARRAY(l->scratch, SpvId, products);
     SpvId *b = NEW_ARRAY(l->scratch, SpvId, (size_t)products * g.columns);
     build_loop(l, before, x->slab / products, &body, &step);
     SpvId k = build_mul(l, body, step, build_const(l, products));
-    for (uint32_t column = 0; grid && column < g.columns; column++) {
+    for (uint32_t column = 0; x->shares && column < columns; column++) {
         LowerElement p = place_element(l, body, x->d, build_const(l, column));
         for (uint32_t of = 0; of < products; of++)
             b[of * g.columns + column] = fetch_b(l, body, x, k, of, p.column);
@@ -226,14 +215,14 @@ static void add_products(Lower *l, SpvInst *before, const Multiply *x)
         SpvId first = build_mul(l, e.at, e.index, build_const(l, g.columns));
         LowerElement p = place_element(l, e.at, x->d, first);
         for (uint32_t of = 0; of < products; of++)
-            a[of] = fetch_a(l, e.at, x, k, of, p.row);
-        for (uint32_t column = 0; column < g.columns; column++) {
-            SpvId to = sum_pointer(l, e.at, x, build_add(l, e.at, first, build_const(l, column)));
+            a[of] = multiply_fetch_a(l, e.at, x, k, of, p.row);
+        for (uint32_t column = 0; column < columns; column++) {
+            SpvId to = multiply_sum(l, e.at, x, build_add(l, e.at, first, build_const(l, column)));
             SpvId sum = build_load(l, e.at, type, to);
             for (uint32_t of = 0; of < products; of++) {
                 SpvId other =
-                    grid ? b[of * g.columns + column] : fetch_b(l, e.at, x, k, of, p.column);
-                sum = add_product(l, e.at, x, sum, (SpvId[]){ a[of], other });
+                    x->shares ? b[of * g.columns + column] : fetch_b(l, e.at, x, k, of, p.column);
+                sum = multiply_add(l, e.at, x, sum, (SpvId[]){ a[of], other });
             }
             build_store(l, e.at, to, sum);
         }
@@ -259,7 +248,7 @@ static SpvId shuffled(Lower *l, SpvInst *at, const Multiply *x, uint32_t number,
     uint32_t e = number / place_lanes(l, x->d->scope);
     SpvId matrix = spv_operand(x->inst, 0);
     SpvId own = BUILD(l, at, SpvOpCompositeExtract, x->a->element->id, matrix, e);
-    own = widen(l, at, x, x->a->element, x->sign_a, own);
+    own = multiply_widen(l, at, x, x->a->element, x->sign_a, own);
     return BUILD(l, at, SpvOpGroupNonUniformShuffle, x->sum->id, build_const(l, x->d->scope), own,
                  lane);
 }
@@ -281,9 +270,9 @@ static void add_shuffled(Lower *l, const Multiply *x)
         for (uint32_t row = 0; row < x->d->rows; row++) {
             SpvId a = shuffled(l, at, x, row * x->depth + first, lane);
             for (uint32_t e = 0; e < across; e++) {
-                SpvId to = sum_pointer(l, at, x, build_const(l, row * across + e));
+                SpvId to = multiply_sum(l, at, x, build_const(l, row * across + e));
                 SpvId sum = build_load(l, at, x->sum->id, to);
-                build_store(l, at, to, add_product(l, at, x, sum, (SpvId[]){ a, b[e] }));
+                build_store(l, at, to, multiply_add(l, at, x, sum, (SpvId[]){ a, b[e] }));
             }
         }
     }
@@ -295,9 +284,11 @@ static SpvId finish(Lower *l, const Multiply *x)
     SpvInst *i = x->inst;
     LowerEach e = each_open(l, i, place_length(l, x->d));
     while (each_next(&e)) {
-        SpvId c = each_get(&e, spv_operand(i, 2), x->c->element->id);
-        SpvId sum = build_load(l, e.at, x->sum->id, sum_pointer(l, e.at, x, e.index));
-        c = widen(l, e.at, x, x->c->element, x->sign_c, c);
+        SpvId c = each_get(&e, spv_operand(i, 2), x->c->element->id), from = e.index;
+        if (x->same)
+            from = build_sub(l, e.at, from, build_mod(l, e.at, from, x->grid.columns));
+        SpvId sum = build_load(l, e.at, x->sum->id, multiply_sum(l, e.at, x, from));
+        c = multiply_widen(l, e.at, x, x->c->element, x->sign_c, c);
         sum = narrow(l, e.at, x, add(l, e.at, x, sum, c));
         each_put(&e, x->d->id, x->d->element->id, sum);
     }
@@ -321,6 +312,20 @@ static bool choose_sum(Lower *l, Multiply *x)
     return true;
 }
 
+/* ---- a multiply-add -------------------------------------------------------------------------- */
+
+/* The number that a constant B is everywhere. */
+static SpvId same_number(Lower *l, const Multiply *x)
+{
+    const SpvInst *b = spv_def(l->m, spv_operand(x->inst, 1));
+    if (b->op == SpvOpConstantNull)
+        return spv_null_constant(l->m, x->b->element->id);
+    bool same = b->op == SpvOpConstantComposite;
+    for (uint32_t k = 1; same && k < spv_n_operands(b); k++)
+        same = spv_operand(b, k) == spv_operand(b, 0);
+    return same ? spv_operand(b, 0) : 0;
+}
+
 static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
 {
     uint32_t operands = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
@@ -337,13 +342,21 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
     x->depth = x->a->cols;
     if (!choose_sum(l, x))
         return false;
-    x->shuffles = may_shuffle(l, x);
+    x->shares = place_grid(l, x->d, &x->grid) && x->grid.columns <= NAMED;
+    if (!x->shares)
+        x->grid = (LowerGrid){ place_length(l, x->d), 1 };
+    x->same = same_number(l, x);
+    x->shuffles = !x->same && may_shuffle(l, x);
     choose_slab(l, x);
     if (x->shuffles && x->slab < x->depth) {
         x->shuffles = false;
         choose_slab(l, x);
     }
-    open_staging(l, x);
+    x->own_rows = multiply_has_own_rows(l, x);
+    if (!x->own_rows)
+        open_staging(l, x);
+    if (!x->own_rows && multiply_may_repeat(l, x))
+        x->last = staging_apart(l, x->sum->id, x->d->cols);
     SpvId n = build_const(l, place_length(l, x->d));
     SpvId type = spv_array_type(l->m, x->sum->id, n);
     x->sums = build_variable(l, i, type);
@@ -351,29 +364,42 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
     return true;
 }
 
+/* The products of as much of K as is staged at once, and of the next such part. */
+static void add_staged(Lower *l, const Multiply *x)
+{
+    SpvInst *at = x->inst;
+    SpvId from = build_const(l, 0), part;
+    if (x->slab < x->depth) {
+        build_loop(l, x->inst, x->depth / x->slab, &at, &part);
+        from = build_mul(l, at, part, build_const(l, x->slab));
+    }
+    if (!x->shuffles)
+        stage(l, at, x, false, from);
+    if (!x->same)
+        stage(l, at, x, true, from);
+    place_barrier(l, at, x->d->scope);
+    if (x->last)
+        multiply_add_unlike(l, at, x);
+    else if (x->shuffles)
+        add_shuffled(l, x);
+    else
+        multiply_add_all(l, at, x);
+    if (!x->last)
+        place_barrier(l, at, x->d->scope);
+}
+
 void khr_multiply(Lower *l, SpvInst *i)
 {
     Multiply x;
-    SpvInst *at = i;
-    SpvId from = build_const(l, 0);
     if (!open_multiply(l, i, &x))
         return;
-    if (x.slab < x.depth) {
-        SpvId part;
-        build_loop(l, i, x.depth / x.slab, &at, &part);
-        from = build_mul(l, at, part, build_const(l, x.slab));
-    }
-    if (!x.shuffles)
-        stage(l, at, &x, false, from);
-    stage(l, at, &x, true, from);
-    place_barrier(l, at, x.d->scope);
-    if (x.shuffles)
-        add_shuffled(l, &x);
+    if (x.own_rows)
+        multiply_add_own_rows(l, &x);
     else
-        add_products(l, at, &x);
-    place_barrier(l, at, x.d->scope);
+        add_staged(l, &x);
     lower_note(l, i,
-               x.shuffles ? "workgroup memory, shuffles, sums of products"
-                          : "workgroup memory, sums of products");
+               x.own_rows   ? "shuffles, sums of rows"
+               : x.shuffles ? "workgroup memory, shuffles, sums of products"
+                            : "workgroup memory, sums of products");
     build_replace(l, i, finish(l, &x));
 }

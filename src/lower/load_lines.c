@@ -106,7 +106,7 @@ static bool open_load(Lower *l, SpvInst *i, LineLoad *x)
  * may be asked for, and each number that is not is loaded then. */
 static SpvId is_whole(Lower *l, SpvInst *at, const LineLoad *x)
 {
-    SpvId view = lower_tensor_view(l, x->variable->id, x->vector);
+    SpvId view = lower_view(l, x->variable->id, x->vector);
     const LowerAddress *a = &x->address;
     uint32_t bytes = (uint32_t)x->vector->size;
     SpvId u32 = build_u32(l), zero = build_const(l, 0);
@@ -136,7 +136,7 @@ static void place_vector(Lower *l, SpvInst *at, const LineLoad *x, uint32_t k, S
 
 static void load_vectors(Lower *l, SpvInst *at, LineLoad *x)
 {
-    SpvId view = lower_tensor_view(l, x->variable->id, x->vector), place[2];
+    SpvId view = lower_view(l, x->variable->id, x->vector), place[2];
     SpvId type = spv_pointer_type(l->m, SpvStorageClassStorageBuffer, x->vector->id);
     uint32_t bytes = (uint32_t)x->vector->size;
     SpvId first = build_div(l, at, x->start, bytes), stride = build_div(l, at, x->stride, bytes);
@@ -245,7 +245,7 @@ static bool add_load(LowerLineGroup *g, LineLoad *x)
         return false;
     staging_of(l, x->vector->id, SpvScopeSubgroup, all);
     SpvInst *chain = x->address.chain;
-    x->start = lower_tensor_bytes(l, chain, spv_type(l->m, x->variable->type)->element);
+    x->start = lower_view_bytes(l, chain, spv_type(l->m, x->variable->type)->element);
     uint32_t size = (uint32_t)x->address.pointee->size;
     x->stride = build_mul(l, x->inst, x->address.stride, build_const(l, size));
     if (x->start)

@@ -473,7 +473,7 @@ static bool visit_chain(LowerSmall *s, SpvInst *i)
     LowerWords w = words_of(s, spv_operand(i, 0));
     if (!w.variable)
         return false;
-    SpvId bytes = lower_tensor_bytes(s->l, i, s->old[spv_operand(i, 0)]->element);
+    SpvId bytes = lower_view_bytes(s->l, i, s->old[spv_operand(i, 0)]->element);
     if (!bytes)
         return lower_refuse(s->l, i, "it leads to a matrix in a buffer that '%s' keeps in words",
                             s->l->profile->name);

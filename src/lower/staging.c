@@ -62,18 +62,29 @@ static uint32_t memory_operands(Lower *l, uint32_t *out)
     return place_has_availability(l) ? 1 : 0;
 }
 
-SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
+SpvId staging_read(Lower *l, SpvInst *at, SpvId element, SpvId pointer)
 {
-    uint32_t x[2] = { staging_pointer(l, at, element, scope, index) };
+    uint32_t x[2] = { pointer };
     uint32_t n = 1 + memory_operands(l, x + 1);
     return build(l, at, SpvOpLoad, element, x, n);
 }
 
-void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value)
+void staging_write(Lower *l, SpvInst *at, SpvId pointer, SpvId value)
 {
-    uint32_t x[3] = { staging_pointer(l, at, spv_def(l->m, value)->type, scope, index), value };
+    uint32_t x[3] = { pointer, value };
     uint32_t n = 2 + memory_operands(l, x + 2);
     build(l, at, SpvOpStore, 0, x, n);
+}
+
+SpvId staging_load(Lower *l, SpvInst *at, SpvId element, uint32_t scope, SpvId index)
+{
+    return staging_read(l, at, element, staging_pointer(l, at, element, scope, index));
+}
+
+void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId value)
+{
+    SpvId element = spv_def(l->m, value)->type;
+    staging_write(l, at, staging_pointer(l, at, element, scope, index), value);
 }
 
 void staging_put_lines(Lower *l, SpvInst *at, SpvId matrix, const LowerLines *lines)
@@ -128,6 +139,23 @@ bool staging_has_room(Lower *l, SpvId element, uint32_t scope, uint64_t count)
     if (!own)
         bytes += bytes_of(l, element, scope == SpvScopeWorkgroup ? 1 : l->subgroups, count);
     return bytes <= memory;
+}
+
+SpvId staging_apart(Lower *l, SpvId element, uint32_t count)
+{
+    uint64_t known;
+    SpvId type = spv_array_type(l->m, element, build_const(l, count));
+    if (map_get(&l->apart, type, &known))
+        return (SpvId)known;
+    uint64_t own = l->own_memory;
+    l->own_memory += lower_size(l, spv_type(l->m, type));
+    if (!staging_has_room(l, element, SpvScopeWorkgroup, 0)) {
+        l->own_memory = own;
+        return 0;
+    }
+    SpvId made = place_variable(l, SpvStorageClassWorkgroup, type);
+    map_put(l->scratch, &l->apart, type, made);
+    return made;
 }
 
 uint64_t staging_taken(const Lower *l)

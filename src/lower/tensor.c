@@ -181,7 +181,10 @@ static bool open_access(Lower *l, SpvInst *i, LowerTensorAccess *a)
         words_of(l, i, a->view, a->of_view.words, a->v);
     if (a->decode)
         return lower_tensor_decode_open(l, a);
-    return address_open_at(l, i, a->matrix->element, memory, &a->address);
+    if (!address_open_at(l, i, a->matrix->element, memory, &a->address))
+        return false;
+    address_whole(l, &a->address);
+    return true;
 }
 
 /* The clamp value's lowest bits as a component. */
@@ -253,6 +256,7 @@ static void load_tensor(Lower *l, LowerTensorAccess *a)
 {
     SpvInst *i = a->inst, *plain, *rest;
     LowerPlain p;
+    l->clips |= a->of_layout.clamp != SpvTensorClampModeUndefined;
     SpvId shared = lower_tensor_share(l, a, clamp_value(l, i, a));
     if (shared) {
         build_replace(l, i, shared);

@@ -81,12 +81,6 @@ SpvId lower_tensor_decode(Lower *l, SpvInst *at, const LowerTensorAccess *a,
 /* Readies the function, for which the buffer needs another view; false after reporting. */
 bool lower_tensor_decode_open(Lower *l, LowerTensorAccess *a);
 
-/* The buffer as an array of numbers, or of vectors of them: a variable. */
-SpvId lower_tensor_view(Lower *l, SpvId variable, const SpvType *number);
-/* The bytes from the beginning of something of that type to where the chain's indices lead, a u32;
- * 0: it has no layout. */
-SpvId lower_tensor_bytes(Lower *l, SpvInst *chain, const SpvType *t);
-
 /* decode_copy.c: functions that take the address of a block, for one that has a place in a buffer.
  */
 typedef struct LowerDecoderMade {
