@@ -46,6 +46,11 @@ typedef struct LowerView {
 
 typedef struct LowerLineGroup LowerLineGroup; /* load_lines.c */
 
+/* Element e is of the e / columns-th row and the e % columns-th column that a lane has any of. */
+typedef struct LowerGrid {
+    uint32_t rows, columns;
+} LowerGrid;
+
 typedef struct Lower {
     SpvModule *m;
     const LowerProfile *profile;
@@ -70,16 +75,16 @@ typedef struct Lower {
     Map apart; /* by array type: workgroup memory of its own */
     VEC(LowerDecoderCopy) decoders;
     VEC(LowerView) views;
-    Map places[3];       /* by function: the value of BuiltIn k there */
-    uint32_t types_used; /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
-    bool has_blocks;     /* of tensor layouts, of more than one element */
-    bool asks_lane;      /* reads a builtin of subgroups */
-    bool made_rows;      /* lower_rows left arrays that nothing needs */
-    bool widened;        /* matrices are a workgroup's that was one subgroup: the target has none */
-    bool hinted;         /* loops asked for wait queues */
-    bool whole_rows;     /* blocks have (place.c) */
-    bool clips;          /* loads by tensor layouts may go beyond the tensor's end */
-    bool has_rows;       /* matrices of arrays that are functions of others' rows */
+    VEC(LowerGrid) whole_rows; /* shapes of matrices whose blocks have these (place.c) */
+    Map places[3];             /* by function: the value of BuiltIn k there */
+    uint32_t types_used;       /* PROFILE_HAS_*: of what functions and workgroup memory now hold */
+    bool has_blocks;           /* of tensor layouts, of more than one element */
+    bool asks_lane;            /* reads a builtin of subgroups */
+    bool made_rows;            /* lower_rows left arrays that nothing needs */
+    bool widened;  /* matrices are a workgroup's that was one subgroup: the target has none */
+    bool hinted;   /* loops asked for wait queues */
+    bool clips;    /* loads by tensor layouts may go beyond the tensor's end */
+    bool has_rows; /* matrices of arrays that are functions of others' rows */
     LowerLineGroup *lines; /* that is being collected */
     bool shuffles;
     bool failed;
@@ -211,10 +216,6 @@ LowerElement place_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e
 const LowerOwner *lower_owner(const Lower *l, const SpvType *matrix);
 bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b);
 LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
-/* Element e is of the e / columns-th row and the e % columns-th column that a lane has any of. */
-typedef struct LowerGrid {
-    uint32_t rows, columns;
-} LowerGrid;
 void place_choose_blocks(Lower *l); /* before anything is placed */
 bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g); /* false: it is no grid */
 /* That of a subgroup's block of what the workgroup shares; false: it has no blocks. */

@@ -91,7 +91,7 @@ static uint64_t taken_by_others(const Lower *l, const Multiply *x)
     for (uint32_t k = 0; k < l->staging.len; k++) {
         const LowerStaging *s = &l->staging.data[k];
         if (s->scope != x->d->scope ||
-            (s->element != x->a->element->id && s->element != x->b->element->id))
+            (s->element != x->a->element->id && s->element != x->b_staged))
             bytes += lower_size(l, spv_type(l->m, s->element)) * s->rows * s->count;
     }
     return bytes;
@@ -111,13 +111,14 @@ static void choose_slab(const Lower *l, Multiply *x)
 
 static void open_staging(Lower *l, Multiply *x)
 {
-    bool one = x->a->element == x->b->element;
-    uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab, nb = x->same ? 0 : x->d->cols * x->slab;
+    bool one = x->a->element->id == x->b_staged;
+    uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab;
+    uint32_t nb = x->same ? 0 : x->d->cols * x->slab / x->packed;
     x->b_first = one ? na : 0;
     if (na)
         staging_of(l, x->a->element->id, x->d->scope, one ? na + nb : na);
     if (nb)
-        staging_of(l, x->b->element->id, x->d->scope, one ? na + nb : nb);
+        staging_of(l, x->b_staged, x->d->scope, one ? na + nb : nb);
 }
 
 /* Puts the elements of A or B whose k is from `from` on in the slab there. */
@@ -138,6 +139,30 @@ static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId
                  : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
         number = build_add(l, at, number, build_const(l, is_b ? x->b_first : 0));
         staging_store(l, at, t->scope, number, value);
+    }
+}
+
+/* The same of B in words. */
+static void stage_packed(Lower *l, SpvInst *before, const Multiply *x, SpvId from)
+{
+    LowerGrid g;
+    SpvId parts[4], element = x->b->element->id, matrix = spv_operand(x->inst, 1);
+    SpvId vector = spv_vector_type(l->m, element, x->packed);
+    place_block(l, x->b, &g);
+    for (uint32_t e = 0; e < g.rows * g.columns; e++) {
+        SpvInst *at = before;
+        if (e / g.columns % x->packed)
+            continue;
+        for (uint32_t j = 0; j < x->packed; j++)
+            parts[j] = BUILD(l, at, SpvOpCompositeExtract, element, matrix, e + j * g.columns);
+        SpvId word = BUILD(l, at, SpvOpBitcast, build_u32(l),
+                           build(l, at, SpvOpCompositeConstruct, vector, parts, x->packed));
+        LowerElement p = place_element(l, at, x->b, build_const(l, e));
+        SpvId k = build_sub(l, at, p.row, from);
+        if (x->slab < x->depth)
+            at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
+        SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
+        staging_store(l, at, x->d->scope, build_add(l, at, line, p.column), word);
     }
 }
 
@@ -168,8 +193,8 @@ SpvId multiply_add(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const Sp
  * of sums. */
 static uint32_t products_at_once(const Multiply *x, uint32_t n)
 {
-    uint32_t most = MAX(1, MIN(8, PRODUCTS / n));
-    while (x->slab % most)
+    uint32_t most = MAX(x->packed, MIN(8, PRODUCTS / n));
+    while (x->slab % most || most % x->packed)
         most--;
     return most;
 }
@@ -182,6 +207,29 @@ static SpvId fetch_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t
     SpvId line = build_mul(l, at, k, build_const(l, x->d->cols));
     SpvId behind = build_const(l, x->b_first + of * x->d->cols);
     return fetch(l, at, x, true, build_add(l, at, build_add(l, at, line, column), behind));
+}
+
+/* So many elements of it, from that one on, each `apart` behind the last. */
+static void fetch_several_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, SpvId column,
+                            uint32_t n, uint32_t apart, SpvId *out)
+{
+    const SpvType *t = x->b->element;
+    SpvId vector = x->packed > 1 ? spv_vector_type(l->m, t->id, x->packed) : 0, word = 0;
+    SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
+    line = build_add(l, at, line, column);
+    for (uint32_t of = 0; of < n; of++) {
+        if (x->packed == 1) {
+            out[of * apart] = fetch_b(l, at, x, k, of, column);
+            continue;
+        }
+        if (of % x->packed == 0) {
+            SpvId number = build_add(l, at, line, build_const(l, of / x->packed * x->d->cols));
+            word = staging_load(l, at, x->b_staged, x->d->scope, number);
+            word = BUILD(l, at, SpvOpBitcast, vector, word);
+        }
+        SpvId one = BUILD(l, at, SpvOpCompositeExtract, t->id, word, of % x->packed);
+        out[of * apart] = multiply_widen(l, at, x, t, x->sign_b, one);
+    }
 }
 
 SpvId multiply_fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId row)
@@ -207,8 +255,7 @@ void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
     SpvId k = build_mul(l, body, step, build_const(l, products));
     for (uint32_t column = 0; x->shares && column < columns; column++) {
         LowerElement p = place_element(l, body, x->d, build_const(l, column));
-        for (uint32_t of = 0; of < products; of++)
-            b[of * g.columns + column] = fetch_b(l, body, x, k, of, p.column);
+        fetch_several_b(l, body, x, k, p.column, products, g.columns, b + column);
     }
     LowerEach e = each_open_part(l, body, g.rows, looped ? sums : 1);
     while (each_next(&e)) {
@@ -326,6 +373,18 @@ static SpvId same_number(Lower *l, const Multiply *x)
     return same ? spv_operand(b, 0) : 0;
 }
 
+/* How many elements of a column of B go into a word, so that fewer loads bring them: where a lane
+ * has them, and where memory holds and the target computes with what they are. */
+static uint32_t may_pack(const Lower *l, const Multiply *x)
+{
+    LowerGrid g;
+    const SpvType *t = x->b->element;
+    uint32_t n = 32 / t->bits;
+    bool may = n > 1 && x->shares && !x->same && !lower_is_small(l, t) &&
+               place_block(l, x->b, &g) && g.rows % n == 0 && g.rows * g.columns <= NAMED;
+    return may ? n : 1;
+}
+
 static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
 {
     uint32_t operands = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
@@ -347,7 +406,13 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
         x->grid = (LowerGrid){ place_length(l, x->d), 1 };
     x->same = same_number(l, x);
     x->shuffles = !x->same && may_shuffle(l, x);
+    x->packed = may_pack(l, x);
+    x->b_staged = x->packed > 1 ? build_u32(l) : x->b->element->id;
     choose_slab(l, x);
+    if (x->slab % x->packed) {
+        x->packed = 1;
+        x->b_staged = x->b->element->id;
+    }
     if (x->shuffles && x->slab < x->depth) {
         x->shuffles = false;
         choose_slab(l, x);
@@ -375,7 +440,9 @@ static void add_staged(Lower *l, const Multiply *x)
     }
     if (!x->shuffles)
         stage(l, at, x, false, from);
-    if (!x->same)
+    if (x->packed > 1)
+        stage_packed(l, at, x, from);
+    else if (!x->same)
         stage(l, at, x, true, from);
     place_barrier(l, at, x->d->scope);
     if (x->last)

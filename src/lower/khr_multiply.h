@@ -14,6 +14,8 @@ typedef struct Multiply {
     bool sign_a, sign_b, sign_c, sign_d, saturate;
     uint32_t depth, slab; /* K, and how much of it is staged at once */
     uint32_t b_first;     /* where B begins in its staging */
+    SpvId b_staged;       /* the type that it is staged in: its elements', or words of several */
+    uint32_t packed;      /* elements of a column in a word of these; 1: they are not packed */
     bool shuffles;        /* A is not staged */
     SpvId same;           /* the number that all of B are, a constant: it is not staged */
     SpvId sums;           /* a variable: an array of them */

@@ -132,40 +132,54 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
     return x;
 }
 
-/* Rows of what a workgroup shares are reduced in a loop; functions may be called in one. */
-static bool reduces_rows(const Lower *l, SpvFunction *f)
+static bool has_whole_rows(const Lower *l, const SpvType *matrix)
+{
+    for (uint32_t k = 0; k < l->whole_rows.len; k++)
+        if (l->whole_rows.data[k].rows == matrix->rows &&
+            l->whole_rows.data[k].columns == matrix->cols)
+            return true;
+    return false;
+}
+
+static void add_whole_rows(Lower *l, const SpvType *matrix)
+{
+    LowerGrid shape = { matrix->rows, matrix->cols };
+    if (matrix->scope == SpvScopeWorkgroup && !has_whole_rows(l, matrix))
+        vec_push(l->scratch, &l->whole_rows, shape);
+}
+
+/* In a loop; functions may be called in one. */
+static void note_reductions(Lower *l, SpvFunction *f)
 {
     DiagSink silent = { 0 };
-    const Cfg *g = NULL;
-    for (SpvBlock *b = f->first; b; b = b->next)
+    const Cfg *g = f == l->entry.function ? cfg_build(l->scratch, f, &silent) : NULL;
+    for (SpvBlock *b = f->first; b; b = b->next) {
+        uint32_t at = g ? g->position[b->index] : UINT32_MAX;
+        if (g && (at == UINT32_MAX || !g->blocks[at].loop))
+            continue;
         for (const SpvInst *i = b->insts.first; i; i = i->next) {
             if (i->op != SpvOpCooperativeMatrixReduceNV ||
-                spv_operand(i, 1) != SpvCooperativeMatrixReduceRowMask ||
-                spv_type_of(l->m, spv_operand(i, 0))->scope != SpvScopeWorkgroup)
+                spv_operand(i, 1) != SpvCooperativeMatrixReduceRowMask)
                 continue;
-            if (f != l->entry.function)
-                return true;
-            g = g ? g : cfg_build(l->scratch, f, &silent);
-            uint32_t at = g ? g->position[b->index] : UINT32_MAX;
-            if (at != UINT32_MAX && g->blocks[at].loop)
-                return true;
+            add_whole_rows(l, spv_type_of(l->m, spv_operand(i, 0)));
+            add_whole_rows(l, spv_type(l->m, i->type));
         }
-    return false;
+    }
 }
 
 void place_choose_blocks(Lower *l)
 {
-    l->whole_rows = false;
+    l->whole_rows.len = 0;
     for (SpvFunction *f = l->m->functions; f && l->profile->features & PROFILE_HAS_SHUFFLES;
          f = f->next)
-        l->whole_rows |= reduces_rows(l, f);
+        note_reductions(l, f);
 }
 
 /* Arrays that a workgroup shares are dealt in blocks where rows are as long as some subgroups: a
  * block is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is
  * asked of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
  * elements share more rows and columns than if they were dealt one after another. The block has
- * whole rows where these are reduced, by shuffles then (reduce_held.c); else it is the one whose
+ * whole rows where those of its shape are reduced in a loop, by shuffles then (reduce_held.c); else it is the one whose
  * rows and columns are fewest, those of lanes for two. Only where lines of the workgroup are whole
  * subgroups is it certain that there are no others (what VkPipelineShaderStageCreateInfo's flag for
  * full subgroups asks for). */
@@ -177,7 +191,7 @@ bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g)
         l->entry.local_size[0] % l->width || l->width > l->profile->max_subgroup_size ||
         matrix->cols % l->lanes || tall * runs % l->subgroups)
         return false;
-    if (l->whole_rows && tall % l->subgroups == 0) {
+    if (tall % l->subgroups == 0 && has_whole_rows(l, matrix)) {
         *g = (LowerGrid){ tall / l->subgroups, runs };
         return true;
     }
