@@ -5,7 +5,7 @@
 // RUN: sed 's/"features": \[/&"subgroup_shuffle", /; s/"min_subgroup_size": [0-9]*/"min_subgroup_size": 8/' tests/lower/none.json > %t.json
 // RUN: sed 's/, "bfloat16", "float8"//' %t.json > %t.integers.json
 // RUN: TYPES="float16_t float f16 f32"; for shape in "32 64 32 256" "64 64 64 128" "16 32 8 128" "32 64 64 64"; do \
-// RUN:   for n in 0 2 9 100; do set -- $shape $TYPES; \
+// RUN:   for n in 0 9 100; do set -- $shape $TYPES; \
 // RUN:     sed "s/%M/$1/g; s/%N/$2/g; s/%K/$3/g; s/%X/$4/g; s/%n/$n/g; s/%E/$5/g; s/%R/$6/g" %s > %t.comp; \
 // RUN:     ARRAYS="--bind 0=rand:$7[$1,$3]@1 --bind 1=rand:$7[$2,$3]@2 --bind 2=zeros:$8[2,$1,$2] --bind 3=zeros:$8[$1,$2]"; \
 // RUN:     %heddle run %t.comp $ARRAYS --groups 1 --out 2=%t.2.npy --out 3=%t.3.npy || exit 1; \
@@ -49,7 +49,7 @@ layout(set = 0, binding = 3) writeonly buffer D { uint8_t d[]; };
 }
 %E changed(const in uint row, const in uint column, const in %E x)
 {
-    return %E(float(x) + float(row / 5));
+    return %E(float(x) * 0.5 + float(row / 5));
 }
 %R larger(const in %R x, const in %R y) { return max(x, y); }
 
