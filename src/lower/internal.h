@@ -218,6 +218,8 @@ bool lower_are_alike(const Lower *l, const SpvType *a, const SpvType *b);
 LowerElement owner_element(Lower *l, SpvInst *at, const SpvType *matrix, SpvId e);
 void place_choose_blocks(Lower *l); /* before anything is placed */
 bool place_grid(const Lower *l, const SpvType *matrix, LowerGrid *g); /* false: it is no grid */
+/* Rows of such matrices are reduced in a loop: blocks have whole ones. */
+bool place_has_whole_rows(const Lower *l, const SpvType *matrix);
 /* That of a subgroup's block of what the workgroup shares; false: it has no blocks. */
 bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g);
 /* The same of any rows and columns, one after another. */

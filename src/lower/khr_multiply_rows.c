@@ -50,13 +50,15 @@ void multiply_add_own_rows(Lower *l, const Multiply *x)
 
 /* ---- rows that are the last one -------------------------------------------------------------- */
 
-/* Where blocks of several rows are the subgroups', and all of K is staged. */
+/* Where subgroups have rows of the result to themselves because these are reduced, as in attention,
+ * and all of K is staged. (In a product whose tiles fit, and which has few such rows, the tests cost
+ * an H200 a quarter of its time.) */
 bool multiply_may_repeat(const Lower *l, const Multiply *x)
 {
     LowerGrid g;
-    return l->clips && x->shares && l->profile->features & PROFILE_HAS_SHUFFLES &&
-           x->slab == x->depth && place_block(l, x->d, &g) && g.rows < x->d->rows &&
-           is_pow2(l->lanes) && x->depth % l->lanes == 0 && !x->shuffles;
+    return l->clips && x->shares && !x->shuffles && x->slab == x->depth && is_pow2(l->lanes) &&
+           x->depth % l->lanes == 0 && place_has_whole_rows(l, x->d) && place_block(l, x->d, &g) &&
+           g.rows < x->d->rows;
 }
 
 /* 1 where a lane's k-th of so many elements of the block's rows is another than in the last row. */

@@ -132,7 +132,7 @@ static LowerElement tiled_element(Lower *l, SpvInst *at, const SpvType *matrix, 
     return x;
 }
 
-static bool has_whole_rows(const Lower *l, const SpvType *matrix)
+bool place_has_whole_rows(const Lower *l, const SpvType *matrix)
 {
     for (uint32_t k = 0; k < l->whole_rows.len; k++)
         if (l->whole_rows.data[k].rows == matrix->rows &&
@@ -144,7 +144,7 @@ static bool has_whole_rows(const Lower *l, const SpvType *matrix)
 static void add_whole_rows(Lower *l, const SpvType *matrix)
 {
     LowerGrid shape = { matrix->rows, matrix->cols };
-    if (matrix->scope == SpvScopeWorkgroup && !has_whole_rows(l, matrix))
+    if (matrix->scope == SpvScopeWorkgroup && !place_has_whole_rows(l, matrix))
         vec_push(l->scratch, &l->whole_rows, shape);
 }
 
@@ -191,7 +191,7 @@ bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g)
         l->entry.local_size[0] % l->width || l->width > l->profile->max_subgroup_size ||
         matrix->cols % l->lanes || tall * runs % l->subgroups)
         return false;
-    if (tall % l->subgroups == 0 && has_whole_rows(l, matrix)) {
+    if (tall % l->subgroups == 0 && place_has_whole_rows(l, matrix)) {
         *g = (LowerGrid){ tall / l->subgroups, runs };
         return true;
     }
