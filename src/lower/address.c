@@ -138,14 +138,15 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
     return true;
 }
 
-void address_whole(Lower *l, LowerAddress *a)
+void address_as_elements(Lower *l, LowerAddress *a)
 {
-    uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size);
+    uint32_t pieces = (uint32_t)(a->element->size / a->pointee->size), storage;
     SpvId bytes, variable;
-    if (pieces < 2 || a->element->size % a->pointee->size || lower_lacks_storage(l, a->element) ||
+    storage = spv_type(l->m, a->chain->type)->storage;
+    if (pieces < 2 || storage != SpvStorageClassStorageBuffer ||
+        a->element->size % a->pointee->size || lower_lacks_storage(l, a->element) ||
         !(variable = lower_view_start(l, a->chain, &bytes)))
         return;
-    uint32_t storage = spv_operand(spv_def(l->m, variable), 0);
     SpvId x[3] = { lower_view(l, variable, a->element), build_const(l, 0),
                    build_div(l, a->inst, bytes, (uint32_t)a->element->size) };
     SpvId type = spv_pointer_type(l->m, storage, a->element->id);

@@ -83,6 +83,8 @@ typedef struct Lower {
     bool made_rows;            /* lower_rows left arrays that nothing needs */
     bool widened;  /* matrices are a workgroup's that was one subgroup: the target has none */
     bool hinted;   /* loops asked for wait queues */
+    bool frugal;   /* no more workgroup memory than must be: else there was not enough */
+    bool spends;   /* more was asked for */
     bool clips;    /* loads by tensor layouts may go beyond the tensor's end */
     bool has_rows; /* matrices of arrays that are functions of others' rows */
     LowerLineGroup *lines; /* that is being collected */
@@ -242,7 +244,8 @@ void staging_store(Lower *l, SpvInst *at, uint32_t scope, SpvId index, SpvId val
 /* The same by a pointer. */
 SpvId staging_read(Lower *l, SpvInst *at, SpvId element, SpvId pointer);
 void staging_write(Lower *l, SpvInst *at, SpvId pointer, SpvId value);
-/* A variable of the workgroup's that nothing else is staged in; 0: there is no room. */
+/* A variable of the workgroup's that those share who ask for this type and size; 0: there is no
+ * room. */
 SpvId staging_apart(Lower *l, SpvId element, uint32_t count);
 /* The whole matrix to the row and back, row by row from element `first` on. No barriers. */
 void staging_put_matrix(Lower *l, SpvInst *at, SpvId matrix, uint32_t first);
@@ -292,9 +295,10 @@ bool address_open(Lower *l, SpvInst *i, const SpvType *matrix, LowerAddress *out
  * Memory operands begin with operand `memory`. */
 bool address_open_at(Lower *l, SpvInst *i, const SpvType *element, uint32_t memory,
                      LowerAddress *out);
-/* Where the pointer leads to pieces of elements, which begin at multiples of their size ("The Pointer
- * must be a multiple of 16B"; VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986): to elements. */
-void address_whole(Lower *l, LowerAddress *a);
+/* Where the pointer leads to pieces of elements in a buffer that it names: to elements, which begin
+ * at multiples of their size ("The Pointer must be a multiple of 16B";
+ * VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). Else nothing happens. */
+void address_as_elements(Lower *l, LowerAddress *a);
 /* Whether a pointer is one that these take. */
 bool address_is_known(Lower *l, SpvId pointer);
 SpvId address_first(const LowerAddress *a); /* the index in the array that it begins at */

@@ -17,7 +17,7 @@ void khr_load(Lower *l, SpvInst *i)
     SpvId major, minor;
     if (!address_open(l, i, t, &a))
         return;
-    address_whole(l, &a);
+    address_as_elements(l, &a);
     LowerEach e = each_open(l, i, place_length(l, t));
     while (each_next(&e)) {
         in_order(&a, place_element(l, e.at, t, e.index), &major, &minor);
@@ -72,7 +72,7 @@ void khr_store(Lower *l, SpvInst *i)
     SpvId major, minor;
     if (!address_open(l, i, t, &a))
         return;
-    address_whole(l, &a);
+    address_as_elements(l, &a);
     bool packed = address_packed(&a) > 1;
     lower_note(l, i,
                packed ? "workgroup memory, stores of several elements" : "stores of elements");

@@ -79,7 +79,7 @@ static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 
 static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
 {
-    uint64_t each = x->d->cols * lower_size(l, x->b->element);
+    uint64_t each = x->same ? 0 : x->d->cols * lower_size(l, x->b->element);
     each += x->shuffles ? 0 : x->d->rows * lower_size(l, x->a->element);
     return each * slab * (x->d->scope == SpvScopeWorkgroup ? 1 : l->subgroups);
 }
@@ -209,26 +209,22 @@ static SpvId fetch_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t
     return fetch(l, at, x, true, build_add(l, at, build_add(l, at, line, column), behind));
 }
 
-/* So many elements of it, from that one on, each `apart` behind the last. */
-static void fetch_several_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, SpvId column,
-                            uint32_t n, uint32_t apart, SpvId *out)
+/* So many elements of it, from that one on, in words, to every `step`-th place. */
+static void fetch_words_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, SpvId column,
+                          uint32_t n, uint32_t step, SpvId *out)
 {
     const SpvType *t = x->b->element;
-    SpvId vector = x->packed > 1 ? spv_vector_type(l->m, t->id, x->packed) : 0, word = 0;
+    SpvId vector = spv_vector_type(l->m, t->id, x->packed), word = 0;
     SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
     line = build_add(l, at, line, column);
     for (uint32_t of = 0; of < n; of++) {
-        if (x->packed == 1) {
-            out[of * apart] = fetch_b(l, at, x, k, of, column);
-            continue;
-        }
         if (of % x->packed == 0) {
             SpvId number = build_add(l, at, line, build_const(l, of / x->packed * x->d->cols));
             word = staging_load(l, at, x->b_staged, x->d->scope, number);
             word = BUILD(l, at, SpvOpBitcast, vector, word);
         }
         SpvId one = BUILD(l, at, SpvOpCompositeExtract, t->id, word, of % x->packed);
-        out[of * apart] = multiply_widen(l, at, x, t, x->sign_b, one);
+        out[of * step] = multiply_widen(l, at, x, t, x->sign_b, one);
     }
 }
 
@@ -255,7 +251,10 @@ void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
     SpvId k = build_mul(l, body, step, build_const(l, products));
     for (uint32_t column = 0; x->shares && column < columns; column++) {
         LowerElement p = place_element(l, body, x->d, build_const(l, column));
-        fetch_several_b(l, body, x, k, p.column, products, g.columns, b + column);
+        if (x->packed > 1)
+            fetch_words_b(l, body, x, k, p.column, products, g.columns, b + column);
+        for (uint32_t of = 0; x->packed == 1 && of < products; of++)
+            b[of * g.columns + column] = fetch_b(l, body, x, k, of, p.column);
     }
     LowerEach e = each_open_part(l, body, g.rows, looped ? sums : 1);
     while (each_next(&e)) {
@@ -380,7 +379,7 @@ static uint32_t may_pack(const Lower *l, const Multiply *x)
     LowerGrid g;
     const SpvType *t = x->b->element;
     uint32_t n = 32 / t->bits;
-    bool may = n > 1 && x->shares && !x->same && !lower_is_small(l, t) &&
+    bool may = n > 1 && !l->frugal && x->shares && !x->same && !lower_is_small(l, t) &&
                place_block(l, x->b, &g) && g.rows % n == 0 && g.rows * g.columns <= NAMED;
     return may ? n : 1;
 }
@@ -412,7 +411,9 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
     if (x->slab % x->packed) {
         x->packed = 1;
         x->b_staged = x->b->element->id;
+        choose_slab(l, x);
     }
+    l->spends |= x->packed > 1;
     if (x->shuffles && x->slab < x->depth) {
         x->shuffles = false;
         choose_slab(l, x);

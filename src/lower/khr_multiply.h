@@ -19,7 +19,6 @@ typedef struct Multiply {
     bool shuffles;        /* A is not staged */
     SpvId same;           /* the number that all of B are, a constant: it is not staged */
     SpvId sums;           /* a variable: an array of them */
-    SpvId products;       /* the array's type */
     bool own_rows;        /* nothing is staged: sums of rows */
     LowerGrid grid;       /* of sums */
     bool shares;          /* they share what is loaded by it */

@@ -51,8 +51,8 @@ void multiply_add_own_rows(Lower *l, const Multiply *x)
 /* ---- rows that are the last one -------------------------------------------------------------- */
 
 /* Where subgroups have rows of the result to themselves because these are reduced, as in attention,
- * and all of K is staged. (In a product whose tiles fit, and which has few such rows, the tests cost
- * an H200 a quarter of its time.) */
+ * and all of K is staged. (Products whose tiles fit have few such rows; the tests cost an H200 a
+ * quarter of its time.) */
 bool multiply_may_repeat(const Lower *l, const Multiply *x)
 {
     LowerGrid g;

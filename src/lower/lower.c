@@ -261,11 +261,11 @@ static bool run_passes(Lower *l)
     return true;
 }
 
-/* Each subgroup stages its part in memory of its own. Where there is not so much, what was a
- * workgroup's is an array instead: once more from where no parts were dealt. */
-static bool lower_without_parts(Lower *l, SpvModule *undealt, const LowerOptions *o)
+/* Once more, from what the module was. */
+static bool lower_again(Lower *l, SpvModule *as_it_was, const LowerOptions *o)
 {
-    spv_move(l->m, undealt);
+    l->frugal = true;
+    spv_move(l->m, as_it_was);
     if (l->report)
         l->report->rows.len = l->report->staging.len = 0;
     if (!spv_entry_point(l->m, o->entry, &l->entry, l->sink))
@@ -317,6 +317,16 @@ static void open_kernel(Lower *l, const char *entry)
     pass_drop_wait_queues(l->m);
 }
 
+static bool shares_matrices(SpvModule *m)
+{
+    for (const SpvInst *i = m->globals.first; i; i = i->next) {
+        const SpvType *t = i->op == SpvOpTypeCooperativeMatrixKHR ? spv_type(m, i->id) : NULL;
+        if (t && t->scope == SpvScopeWorkgroup)
+            return true;
+    }
+    return false;
+}
+
 static bool lower_entry(PassContext *c, const LowerOptions *o)
 {
     Lower l = { .m = c->module,
@@ -341,11 +351,21 @@ static bool lower_entry(PassContext *c, const LowerOptions *o)
     Lower before = l;
     if (!l.failed)
         lower_workgroup(&l);
+    Lower dealt = l;
+    SpvModule *shared = l.failed || !shares_matrices(l.m) ? NULL : spv_clone(l.m->arena, l.m);
     lower_decide_fates(&l);
     if (l.report)
         l.report->subgroup_size = l.width <= l.profile->max_subgroup_size ? l.width : 0;
-    bool good = run_passes(&l);
-    return good || !l.crowded ? good : lower_without_parts(&before, l.undealt, o);
+    if (run_passes(&l))
+        return true;
+    if (l.crowded && l.spends && shared) {
+        l = dealt;
+        if (lower_again(&l, shared, o))
+            return true;
+    }
+    /* Each subgroup stages its part in memory of its own. Where there is not so much, what was a
+     * workgroup's is an array instead. */
+    return l.crowded && l.undealt && lower_again(&before, l.undealt, o);
 }
 
 /* ---- modules of other stages ----------------------------------------------------------------- */

@@ -148,7 +148,7 @@ static void add_whole_rows(Lower *l, const SpvType *matrix)
         vec_push(l->scratch, &l->whole_rows, shape);
 }
 
-/* In a loop; functions may be called in one. */
+/* Of rows, in a loop; functions may be called in one. */
 static void note_reductions(Lower *l, SpvFunction *f)
 {
     DiagSink silent = { 0 };
@@ -179,10 +179,10 @@ void place_choose_blocks(Lower *l)
  * block is a subgroup's, and each lane has a column of every run of neighbours in it. Then what is
  * asked of a row is asked by a whole subgroup (a driver that sees this loads it once), and a lane's
  * elements share more rows and columns than if they were dealt one after another. The block has
- * whole rows where those of its shape are reduced in a loop, by shuffles then (reduce_held.c); else it is the one whose
- * rows and columns are fewest, those of lanes for two. Only where lines of the workgroup are whole
- * subgroups is it certain that there are no others (what VkPipelineShaderStageCreateInfo's flag for
- * full subgroups asks for). */
+ * whole rows where those of its shape are reduced in a loop, by shuffles then (reduce_held.c); else
+ * it is the one whose rows and columns are fewest, those of lanes for two. Only where lines of the
+ * workgroup are whole subgroups is it certain that there are no others (what
+ * VkPipelineShaderStageCreateInfo's flag for full subgroups asks for). */
 bool place_block(const Lower *l, const SpvType *matrix, LowerGrid *g)
 {
     uint32_t tall = matrix->rows, runs = matrix->cols / l->lanes, least = UINT32_MAX;

@@ -148,6 +148,8 @@ SpvId staging_apart(Lower *l, SpvId element, uint32_t count)
     if (map_get(&l->apart, type, &known))
         return (SpvId)known;
     uint64_t own = l->own_memory;
+    if (l->frugal)
+        return 0;
     l->own_memory += lower_size(l, spv_type(l->m, type));
     if (!staging_has_room(l, element, SpvScopeWorkgroup, 0)) {
         l->own_memory = own;
@@ -155,6 +157,7 @@ SpvId staging_apart(Lower *l, SpvId element, uint32_t count)
     }
     SpvId made = place_variable(l, SpvStorageClassWorkgroup, type);
     map_put(l->scratch, &l->apart, type, made);
+    l->spends = true;
     return made;
 }
 
@@ -189,7 +192,7 @@ bool staging_close(Lower *l)
     if (bytes <= l->profile->workgroup_memory)
         return true;
     l->failed = true;
-    l->crowded = l->undealt != NULL;
+    l->crowded = l->undealt || l->spends;
     if (l->crowded)
         return false;
     diag(l->sink, DIAG_ERROR, NULL, "maxComputeSharedMemorySize",

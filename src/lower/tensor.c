@@ -183,7 +183,7 @@ static bool open_access(Lower *l, SpvInst *i, LowerTensorAccess *a)
         return lower_tensor_decode_open(l, a);
     if (!address_open_at(l, i, a->matrix->element, memory, &a->address))
         return false;
-    address_whole(l, &a->address);
+    address_as_elements(l, &a->address);
     return true;
 }
 

@@ -29,7 +29,7 @@ static bool read_decoder(Lower *l, const LowerTensorAccess *a, Decoder *d)
     return true;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static bool copy_for(Lower *l, LowerTensorAccess *a, SpvId variable)
 {

@@ -19,6 +19,21 @@ static bool is_read_only(Lower *l, SpvId variable)
     return only || spv_has_decoration(l->m, variable, -1, SpvDecorationNonWritable);
 }
 
+/* It promises that nothing else is the same memory. */
+static void drop_restrict(Lower *l, SpvId variable)
+{
+    SpvId block = spv_type_of(l->m, variable)->element->id;
+    for (SpvInst *d = l->m->globals.first, *next; d; d = next) {
+        next = d->next;
+        bool of_all = d->op == SpvOpDecorate && spv_operand(d, 0) == variable &&
+                      spv_operand(d, 1) == SpvDecorationRestrict;
+        bool of_member = d->op == SpvOpMemberDecorate && spv_operand(d, 0) == block &&
+                         spv_operand(d, 2) == SpvDecorationRestrict;
+        if (of_all || of_member)
+            edit_remove(l->m, d);
+    }
+}
+
 static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
 {
     static const uint32_t kept[] = { SpvDecorationDescriptorSet, SpvDecorationBinding };
@@ -38,6 +53,7 @@ static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
     }
     if (is_read_only(l, variable))
         decorate(l, again, SpvDecorationNonWritable, 0, 0);
+    drop_restrict(l, variable);
     decorate(l, again, SpvDecorationAliased, 0, 0);
     if (!spv_has_decoration(l->m, variable, -1, SpvDecorationAliased))
         decorate(l, variable, SpvDecorationAliased, 0, 0);
