@@ -19,8 +19,8 @@ static SpvId convert(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId value
 }
 
 /* A component as a number of the sum's type. */
-SpvId multiply_widen(Lower *l, SpvInst *at, const Multiply *x, const SpvType *from, bool is_signed,
-                     SpvId value)
+SpvId multiply_widen(Lower *l, SpvInst *at, const LowerMultiply *x, const SpvType *from,
+                     bool is_signed, SpvId value)
 {
     if (x->sum->kind == SPV_FLOAT)
         return convert(l, at, SpvOpFConvert, x->sum->id, value);
@@ -31,7 +31,7 @@ SpvId multiply_widen(Lower *l, SpvInst *at, const Multiply *x, const SpvType *fr
     return BUILD(l, at, SpvOpUConvert, x->sum->id, value);
 }
 
-static SpvId clamp(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
+static SpvId clamp(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId sum)
 {
     uint32_t bits = x->d->element->bits;
     uint64_t most = x->sign_d ? (UINT64_C(1) << (bits - 1)) - 1 : (UINT64_C(1) << bits) - 1;
@@ -45,7 +45,7 @@ static SpvId clamp(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 /* The products' sum and C. For a result of 64 bits that saturates no larger integers are there: a
  * sum beyond its ends has wrapped, which shows by its being on the wrong side of the products
  * (these do not overflow: SPIR-V leaves undefined what then comes of a saturating accumulation). */
-static SpvId add(Lower *l, SpvInst *at, const Multiply *x, SpvId products, SpvId c)
+static SpvId add(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId products, SpvId c)
 {
     bool is_float = x->sum->kind == SPV_FLOAT, is_signed = x->sign_d;
     SpvId type = x->sum->id, b = build_bool(l);
@@ -63,7 +63,7 @@ static SpvId add(Lower *l, SpvInst *at, const Multiply *x, SpvId products, SpvId
     return build_select(l, at, BUILD(l, at, SpvOpSLessThan, b, c, zero), down, up);
 }
 
-static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
+static SpvId narrow(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId sum)
 {
     const SpvType *to = x->d->element;
     if (to->kind == SPV_FLOAT)
@@ -77,7 +77,7 @@ static SpvId narrow(Lower *l, SpvInst *at, const Multiply *x, SpvId sum)
 
 /* ---- staging --------------------------------------------------------------------------------- */
 
-static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
+static uint64_t bytes_of(const Lower *l, const LowerMultiply *x, uint32_t slab)
 {
     uint64_t each = x->same ? 0 : x->d->cols * lower_size(l, x->b->element);
     each += x->shuffles ? 0 : x->d->rows * lower_size(l, x->a->element);
@@ -85,7 +85,7 @@ static uint64_t bytes_of(const Lower *l, const Multiply *x, uint32_t slab)
 }
 
 /* What is staged of other types, and the kernel's own. */
-static uint64_t taken_by_others(const Lower *l, const Multiply *x)
+static uint64_t taken_by_others(const Lower *l, const LowerMultiply *x)
 {
     uint64_t bytes = l->own_memory;
     for (uint32_t k = 0; k < l->staging.len; k++) {
@@ -98,7 +98,7 @@ static uint64_t taken_by_others(const Lower *l, const Multiply *x)
 }
 
 /* The largest part of K that takes no more than half of the memory, and what others leave. */
-static void choose_slab(const Lower *l, Multiply *x)
+static void choose_slab(const Lower *l, LowerMultiply *x)
 {
     uint64_t all = l->profile->workgroup_memory, rest = all - MIN(all, taken_by_others(l, x));
     for (uint32_t parts = 1; parts <= x->depth; parts++) {
@@ -109,7 +109,7 @@ static void choose_slab(const Lower *l, Multiply *x)
     x->slab = 1;
 }
 
-static void open_staging(Lower *l, Multiply *x)
+static void open_staging(Lower *l, LowerMultiply *x)
 {
     bool one = x->a->element->id == x->b_staged;
     uint32_t na = x->shuffles ? 0 : x->d->rows * x->slab;
@@ -122,7 +122,7 @@ static void open_staging(Lower *l, Multiply *x)
 }
 
 /* Puts the elements of A or B whose k is from `from` on in the slab there. */
-static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId from)
+static void stage(Lower *l, SpvInst *before, const LowerMultiply *x, bool is_b, SpvId from)
 {
     const SpvType *t = is_b ? x->b : x->a;
     SpvId matrix = spv_operand(x->inst, is_b ? 1 : 0);
@@ -143,7 +143,7 @@ static void stage(Lower *l, SpvInst *before, const Multiply *x, bool is_b, SpvId
 }
 
 /* The same of B in words. */
-static void stage_packed(Lower *l, SpvInst *before, const Multiply *x, SpvId from)
+static void stage_packed(Lower *l, SpvInst *before, const LowerMultiply *x, SpvId from)
 {
     LowerGrid g;
     SpvId parts[4], element = x->b->element->id, matrix = spv_operand(x->inst, 1);
@@ -168,19 +168,19 @@ static void stage_packed(Lower *l, SpvInst *before, const Multiply *x, SpvId fro
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static SpvId fetch(Lower *l, SpvInst *at, const Multiply *x, bool is_b, SpvId number)
+static SpvId fetch(Lower *l, SpvInst *at, const LowerMultiply *x, bool is_b, SpvId number)
 {
     const SpvType *t = is_b ? x->b : x->a;
     SpvId value = staging_load(l, at, t->element->id, t->scope, number);
     return multiply_widen(l, at, x, t->element, is_b ? x->sign_b : x->sign_a, value);
 }
 
-SpvId multiply_sum(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
+SpvId multiply_sum(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId e)
 {
     return build_element(l, at, SpvStorageClassFunction, x->sum->id, x->sums, e);
 }
 
-SpvId multiply_add(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const SpvId of[2])
+SpvId multiply_add(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId sum, const SpvId of[2])
 {
     bool is_float = x->sum->kind == SPV_FLOAT;
     SpvId type = x->sum->id;
@@ -191,7 +191,7 @@ SpvId multiply_add(Lower *l, SpvInst *at, const Multiply *x, SpvId sum, const Sp
 /* The products in one iteration for each of the n sums that it names: few iterations, since Mesa's
  * lavapipe ends all loops of an invocation together after 65,535 of them, and few loads and stores
  * of sums. */
-static uint32_t products_at_once(const Multiply *x, uint32_t n)
+static uint32_t products_at_once(const LowerMultiply *x, uint32_t n)
 {
     uint32_t most = MAX(x->packed, MIN(8, PRODUCTS / n));
     while (x->slab % most || most % x->packed)
@@ -199,36 +199,33 @@ static uint32_t products_at_once(const Multiply *x, uint32_t n)
     return most;
 }
 
-/* Element `of` of B's column, or of A's row, where an iteration's first is the k-th. */
-static SpvId fetch_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId column)
+/* Where the k-th of a column of B is staged. */
+static SpvId number_in_b(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId k, SpvId column)
 {
-    if (x->same)
-        return multiply_widen(l, at, x, x->b->element, x->sign_b, x->same);
-    SpvId line = build_mul(l, at, k, build_const(l, x->d->cols));
-    SpvId behind = build_const(l, x->b_first + of * x->d->cols);
-    return fetch(l, at, x, true, build_add(l, at, build_add(l, at, line, column), behind));
+    SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
+    return build_add(l, at, build_add(l, at, line, column), build_const(l, x->b_first));
 }
 
-/* So many elements of it, from that one on, in words, to every `step`-th place. */
-static void fetch_words_b(Lower *l, SpvInst *at, const Multiply *x, SpvId k, SpvId column,
-                          uint32_t n, uint32_t step, SpvId *out)
+/* n elements of a column of B from that one on, a word at a time where they are packed. */
+static void fetch_column(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId first, uint32_t n,
+                         SpvId *out)
 {
     const SpvType *t = x->b->element;
-    SpvId vector = spv_vector_type(l->m, t->id, x->packed), word = 0;
-    SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
-    line = build_add(l, at, line, column);
+    SpvId vector = x->packed > 1 ? spv_vector_type(l->m, t->id, x->packed) : 0, word = 0;
     for (uint32_t of = 0; of < n; of++) {
-        if (of % x->packed == 0) {
-            SpvId number = build_add(l, at, line, build_const(l, of / x->packed * x->d->cols));
-            word = staging_load(l, at, x->b_staged, x->d->scope, number);
+        SpvId one = x->same, line = build_const(l, of / x->packed * x->d->cols);
+        if (!one && of % x->packed == 0)
+            word = staging_load(l, at, x->b_staged, x->d->scope, build_add(l, at, first, line));
+        if (vector && of % x->packed == 0)
             word = BUILD(l, at, SpvOpBitcast, vector, word);
-        }
-        SpvId one = BUILD(l, at, SpvOpCompositeExtract, t->id, word, of % x->packed);
-        out[of * step] = multiply_widen(l, at, x, t, x->sign_b, one);
+        if (!one)
+            one = vector ? BUILD(l, at, SpvOpCompositeExtract, t->id, word, of % x->packed) : word;
+        out[of] = multiply_widen(l, at, x, t, x->sign_b, one);
     }
 }
 
-SpvId multiply_fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32_t of, SpvId row)
+SpvId multiply_fetch_a(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId k, uint32_t of,
+                       SpvId row)
 {
     SpvId line = build_mul(l, at, row, build_const(l, x->slab));
     return fetch(l, at, x, false, build_add(l, at, build_add(l, at, line, k), build_const(l, of)));
@@ -237,7 +234,7 @@ SpvId multiply_fetch_a(Lower *l, SpvInst *at, const Multiply *x, SpvId k, uint32
 /* Adds the products of the staged slab, in the order of k. Sums of a grid share what is loaded: its
  * columns of B for all rows, a row of A for all columns. Where B is the same everywhere, so are the
  * sums of a row. */
-void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
+void multiply_add_all(Lower *l, SpvInst *before, const LowerMultiply *x)
 {
     SpvInst *body;
     SpvId step, type = x->sum->id;
@@ -251,10 +248,8 @@ void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
     SpvId k = build_mul(l, body, step, build_const(l, products));
     for (uint32_t column = 0; x->shares && column < columns; column++) {
         LowerElement p = place_element(l, body, x->d, build_const(l, column));
-        if (x->packed > 1)
-            fetch_words_b(l, body, x, k, p.column, products, g.columns, b + column);
-        for (uint32_t of = 0; x->packed == 1 && of < products; of++)
-            b[of * g.columns + column] = fetch_b(l, body, x, k, of, p.column);
+        SpvId number = number_in_b(l, body, x, k, p.column);
+        fetch_column(l, body, x, number, products, b + column * products);
     }
     LowerEach e = each_open_part(l, body, g.rows, looped ? sums : 1);
     while (each_next(&e)) {
@@ -262,13 +257,14 @@ void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
         LowerElement p = place_element(l, e.at, x->d, first);
         for (uint32_t of = 0; of < products; of++)
             a[of] = multiply_fetch_a(l, e.at, x, k, of, p.row);
+        if (!x->shares)
+            fetch_column(l, e.at, x, number_in_b(l, e.at, x, k, p.column), products, b);
         for (uint32_t column = 0; column < columns; column++) {
             SpvId to = multiply_sum(l, e.at, x, build_add(l, e.at, first, build_const(l, column)));
             SpvId sum = build_load(l, e.at, type, to);
             for (uint32_t of = 0; of < products; of++) {
-                SpvId other =
-                    x->shares ? b[of * g.columns + column] : fetch_b(l, e.at, x, k, of, p.column);
-                sum = multiply_add(l, e.at, x, sum, (SpvId[]){ a[of], other });
+                SpvId of_b = b[column * products + of];
+                sum = multiply_add(l, e.at, x, sum, (SpvId[]){ a[of], of_b });
             }
             build_store(l, e.at, to, sum);
         }
@@ -278,7 +274,7 @@ void multiply_add_all(Lower *l, SpvInst *before, const Multiply *x)
 /* Where invocations hold whole columns of the result, and a row of A is as long as so many
  * subgroups: which invocation has an element of A then depends on its k alone. Numbers of other
  * sizes than 32 bits, but f64, are shuffled only with a feature of their own. */
-static bool may_shuffle(const Lower *l, const Multiply *x)
+static bool may_shuffle(const Lower *l, const LowerMultiply *x)
 {
     const LowerProfile *p = l->profile;
     uint32_t lanes = place_lanes(l, x->d->scope);
@@ -289,7 +285,7 @@ static bool may_shuffle(const Lower *l, const Multiply *x)
 }
 
 /* The element of A that lane `lane` holds of those from `number` on. */
-static SpvId shuffled(Lower *l, SpvInst *at, const Multiply *x, uint32_t number, SpvId lane)
+static SpvId shuffled(Lower *l, SpvInst *at, const LowerMultiply *x, uint32_t number, SpvId lane)
 {
     uint32_t e = number / place_lanes(l, x->d->scope);
     SpvId matrix = spv_operand(x->inst, 0);
@@ -300,7 +296,7 @@ static SpvId shuffled(Lower *l, SpvInst *at, const Multiply *x, uint32_t number,
 }
 
 /* Adds the products of all k, in their order. */
-static void add_shuffled(Lower *l, const Multiply *x)
+static void add_shuffled(Lower *l, const LowerMultiply *x)
 {
     SpvInst *at;
     SpvId lane, *b;
@@ -325,7 +321,7 @@ static void add_shuffled(Lower *l, const Multiply *x)
     l->shuffles = true;
 }
 
-static SpvId finish(Lower *l, const Multiply *x)
+static SpvId finish(Lower *l, const LowerMultiply *x)
 {
     SpvInst *i = x->inst;
     LowerEach e = each_open(l, i, place_length(l, x->d));
@@ -341,7 +337,7 @@ static SpvId finish(Lower *l, const Multiply *x)
     return each_result(&e, x->d->id);
 }
 
-static bool choose_sum(Lower *l, Multiply *x)
+static bool choose_sum(Lower *l, LowerMultiply *x)
 {
     const SpvType *d = x->d->element;
     uint32_t has = l->profile->features;
@@ -361,7 +357,7 @@ static bool choose_sum(Lower *l, Multiply *x)
 /* ---- a multiply-add -------------------------------------------------------------------------- */
 
 /* The number that a constant B is everywhere. */
-static SpvId same_number(Lower *l, const Multiply *x)
+static SpvId same_number(Lower *l, const LowerMultiply *x)
 {
     const SpvInst *b = spv_def(l->m, spv_operand(x->inst, 1));
     if (b->op == SpvOpConstantNull)
@@ -374,7 +370,7 @@ static SpvId same_number(Lower *l, const Multiply *x)
 
 /* How many elements of a column of B go into a word, so that fewer loads bring them: where a lane
  * has them, and where memory holds and the target computes with what they are. */
-static uint32_t may_pack(const Lower *l, const Multiply *x)
+static uint32_t may_pack(const Lower *l, const LowerMultiply *x)
 {
     LowerGrid g;
     const SpvType *t = x->b->element;
@@ -384,14 +380,14 @@ static uint32_t may_pack(const Lower *l, const Multiply *x)
     return may ? n : 1;
 }
 
-static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
+static bool open_multiply(Lower *l, SpvInst *i, LowerMultiply *x)
 {
     uint32_t operands = spv_n_operands(i) > 3 ? spv_operand(i, 3) : 0;
-    *x = (Multiply){ .inst = i,
-                     .a = spv_type_of(l->m, spv_operand(i, 0)),
-                     .b = spv_type_of(l->m, spv_operand(i, 1)),
-                     .c = spv_type_of(l->m, spv_operand(i, 2)),
-                     .d = spv_type(l->m, i->type) };
+    *x = (LowerMultiply){ .inst = i,
+                          .a = spv_type_of(l->m, spv_operand(i, 0)),
+                          .b = spv_type_of(l->m, spv_operand(i, 1)),
+                          .c = spv_type_of(l->m, spv_operand(i, 2)),
+                          .d = spv_type(l->m, i->type) };
     x->sign_a = operands & SpvCooperativeMatrixOperandsMatrixASignedComponentsKHRMask;
     x->sign_b = operands & SpvCooperativeMatrixOperandsMatrixBSignedComponentsKHRMask;
     x->sign_c = operands & SpvCooperativeMatrixOperandsMatrixCSignedComponentsKHRMask;
@@ -431,7 +427,7 @@ static bool open_multiply(Lower *l, SpvInst *i, Multiply *x)
 }
 
 /* The products of as much of K as is staged at once, and of the next such part. */
-static void add_staged(Lower *l, const Multiply *x)
+static void add_staged(Lower *l, const LowerMultiply *x)
 {
     SpvInst *at = x->inst;
     SpvId from = build_const(l, 0), part;
@@ -458,7 +454,7 @@ static void add_staged(Lower *l, const Multiply *x)
 
 void khr_multiply(Lower *l, SpvInst *i)
 {
-    Multiply x;
+    LowerMultiply x;
     if (!open_multiply(l, i, &x))
         return;
     if (x.own_rows)

@@ -13,7 +13,7 @@
 /* ---- sums of rows ---------------------------------------------------------------------------- */
 
 /* Where B is the same everywhere and a subgroup has whole rows of A and of the result. */
-bool multiply_has_own_rows(const Lower *l, const Multiply *x)
+bool multiply_has_own_rows(const Lower *l, const LowerMultiply *x)
 {
     LowerGrid a, d;
     return x->same && x->shares && l->profile->features & PROFILE_HAS_SHUFFLES &&
@@ -23,7 +23,7 @@ bool multiply_has_own_rows(const Lower *l, const Multiply *x)
 }
 
 /* A lane's products, then those of all lanes. */
-void multiply_add_own_rows(Lower *l, const Multiply *x)
+void multiply_add_own_rows(Lower *l, const LowerMultiply *x)
 {
     SpvInst *at = x->inst;
     SpvId type = x->sum->id, subgroup = build_const(l, SpvScopeSubgroup);
@@ -53,7 +53,7 @@ void multiply_add_own_rows(Lower *l, const Multiply *x)
 /* Where subgroups have rows of the result to themselves because these are reduced, as in attention,
  * and all of K is staged. (Products whose tiles fit have few such rows; the tests cost an H200 a
  * quarter of its time.) */
-bool multiply_may_repeat(const Lower *l, const Multiply *x)
+bool multiply_may_repeat(const Lower *l, const LowerMultiply *x)
 {
     LowerGrid g;
     return l->clips && x->shares && !x->shuffles && x->slab == x->depth && is_pow2(l->lanes) &&
@@ -62,7 +62,7 @@ bool multiply_may_repeat(const Lower *l, const Multiply *x)
 }
 
 /* 1 where a lane's k-th of so many elements of the block's rows is another than in the last row. */
-static SpvId is_unlike(Lower *l, SpvInst *at, const Multiply *x, SpvId first_row, SpvId k)
+static SpvId is_unlike(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId first_row, SpvId k)
 {
     uint32_t runs = x->depth / l->lanes;
     SpvId run = build_mul(l, at, build_mod(l, at, k, runs), build_const(l, l->lanes));
@@ -90,7 +90,7 @@ static SpvId is_any(Lower *l, SpvInst *at, SpvId number)
 
 /* Whether any of the block's rows is another than the last one: most that are show it in the first
  * of their elements. */
-static SpvId is_other(Lower *l, SpvInst *at, const Multiply *x, SpvId first_row)
+static SpvId is_other(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId first_row)
 {
     SpvInst *body;
     SpvId k, number = build_variable(l, at, build_u32(l));
@@ -110,7 +110,7 @@ static SpvId is_other(Lower *l, SpvInst *at, const Multiply *x, SpvId first_row)
     return build_load(l, at, build_bool(l), some);
 }
 
-static SpvId last_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
+static SpvId last_pointer(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId e)
 {
     LowerElement p = place_element(l, at, x->d, e);
     return build_element(l, at, SpvStorageClassWorkgroup, x->sum->id, x->last, p.column);
@@ -118,7 +118,7 @@ static SpvId last_pointer(Lower *l, SpvInst *at, const Multiply *x, SpvId e)
 
 /* The products, where rows may be the last one. Behind it all have their sums; nobody waits for the
  * last row's to be read, since all meet once more before they are written again. */
-void multiply_add_unlike(Lower *l, SpvInst *at, const Multiply *x)
+void multiply_add_unlike(Lower *l, SpvInst *at, const LowerMultiply *x)
 {
     uint32_t first_of_last = (x->grid.rows - 1) * x->grid.columns;
     SpvId row = place_element(l, at, x->d, build_const(l, 0)).row;
