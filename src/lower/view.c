@@ -10,13 +10,14 @@ static void decorate(Lower *l, SpvId id, uint32_t decoration, uint32_t value, ui
     spv_append_global(l->m, spv_make(l->m, SpvOpDecorate, 0, 0, words, 2 + n));
 }
 
-static bool is_read_only(Lower *l, SpvId variable)
+/* The variable or members of its block are decorated so: all of them, or any. */
+static bool has_property(Lower *l, SpvId variable, uint32_t decoration, bool by_all)
 {
     const SpvType *t = spv_type_of(l->m, variable)->element;
-    bool only = t->kind == SPV_STRUCT && t->count;
-    for (uint32_t k = 0; only && k < t->count; k++)
-        only = spv_has_decoration(l->m, t->id, (int32_t)k, SpvDecorationNonWritable);
-    return only || spv_has_decoration(l->m, variable, -1, SpvDecorationNonWritable);
+    uint32_t members = t->kind == SPV_STRUCT ? t->count : 0, n = 0;
+    for (uint32_t k = 0; k < members; k++)
+        n += spv_has_decoration(l->m, t->id, (int32_t)k, decoration);
+    return spv_has_decoration(l->m, variable, -1, decoration) || (n && (!by_all || n == members));
 }
 
 /* It promises that nothing else is the same memory. */
@@ -36,7 +37,9 @@ static void drop_restrict(Lower *l, SpvId variable)
 
 static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
 {
-    static const uint32_t kept[] = { SpvDecorationDescriptorSet, SpvDecorationBinding };
+    static const uint32_t kept[] = { SpvDecorationDescriptorSet, SpvDecorationBinding },
+                          how[] = { SpvDecorationNonWritable, SpvDecorationCoherent,
+                                    SpvDecorationVolatile };
     uint32_t storage = spv_operand(spv_def(l->m, variable), 0), n;
     SpvInst *array = spv_make(l->m, SpvOpTypeRuntimeArray, 0, spv_new_id(l->m), &number->id, 1);
     spv_append_global(l->m, array);
@@ -51,8 +54,9 @@ static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
         const uint32_t *value = spv_decoration(l->m, variable, -1, kept[k], &n);
         decorate(l, again, kept[k], value ? *value : 0, 1);
     }
-    if (is_read_only(l, variable))
-        decorate(l, again, SpvDecorationNonWritable, 0, 0);
+    for (uint32_t k = 0; k < COUNT_OF(how); k++)
+        if (has_property(l, variable, how[k], how[k] == SpvDecorationNonWritable))
+            decorate(l, again, how[k], 0, 0);
     drop_restrict(l, variable);
     decorate(l, again, SpvDecorationAliased, 0, 0);
     if (!spv_has_decoration(l->m, variable, -1, SpvDecorationAliased))
