@@ -270,6 +270,8 @@ bool staging_close(Lower *l);           /* false: there is not so much memory */
 
 /* The buffer as an array of numbers, or of vectors of them: a variable. */
 SpvId lower_view(Lower *l, SpvId variable, const SpvType *number);
+/* What a block's members say of its memory: NonWritable if all do, others if any does. */
+bool lower_has_property(Lower *l, const SpvType *block, uint32_t property);
 /* The bytes from the beginning of something of that type to where the chain's indices lead, a u32;
  * 0: it has no layout. */
 SpvId lower_view_bytes(Lower *l, SpvInst *chain, const SpvType *t);

@@ -121,6 +121,13 @@ static void open_staging(Lower *l, LowerMultiply *x)
         staging_of(l, x->b_staged, x->d->scope, one ? na + nb : nb);
 }
 
+/* Where the k-th of a column of B is staged. */
+static SpvId number_in_b(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId k, SpvId column)
+{
+    SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
+    return build_add(l, at, build_add(l, at, line, column), build_const(l, x->b_first));
+}
+
 /* Puts the elements of A or B whose k is from `from` on in the slab there. */
 static void stage(Lower *l, SpvInst *before, const LowerMultiply *x, bool is_b, SpvId from)
 {
@@ -134,10 +141,8 @@ static void stage(Lower *l, SpvInst *before, const LowerMultiply *x, bool is_b, 
         SpvId k = build_sub(l, at, is_b ? p.row : p.column, from);
         if (x->slab < x->depth) /* below `from`, the difference is a large number */
             at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
-        SpvId number =
-            is_b ? build_add(l, at, build_mul(l, at, k, build_const(l, x->d->cols)), p.column)
-                 : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
-        number = build_add(l, at, number, build_const(l, is_b ? x->b_first : 0));
+        SpvId number = is_b ? number_in_b(l, at, x, k, p.column)
+                            : build_add(l, at, build_mul(l, at, p.row, build_const(l, x->slab)), k);
         staging_store(l, at, t->scope, number, value);
     }
 }
@@ -161,8 +166,7 @@ static void stage_packed(Lower *l, SpvInst *before, const LowerMultiply *x, SpvI
         SpvId k = build_sub(l, at, p.row, from);
         if (x->slab < x->depth)
             at = build_if(l, at, build_less(l, at, k, build_const(l, x->slab)));
-        SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
-        staging_store(l, at, x->d->scope, build_add(l, at, line, p.column), word);
+        staging_store(l, at, x->d->scope, number_in_b(l, at, x, k, p.column), word);
     }
 }
 
@@ -197,13 +201,6 @@ static uint32_t products_at_once(const LowerMultiply *x, uint32_t n)
     while (x->slab % most || most % x->packed)
         most--;
     return most;
-}
-
-/* Where the k-th of a column of B is staged. */
-static SpvId number_in_b(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId k, SpvId column)
-{
-    SpvId line = build_mul(l, at, build_div(l, at, k, x->packed), build_const(l, x->d->cols));
-    return build_add(l, at, build_add(l, at, line, column), build_const(l, x->b_first));
 }
 
 /* n elements of a column of B from that one on, a word at a time where they are packed. */

@@ -10,6 +10,19 @@
  */
 #include "lower/khr_multiply.h"
 
+/* What the numbers of all lanes come to by an operation. */
+static SpvId over_lanes(Lower *l, SpvInst *at, uint16_t op, SpvId type, SpvId number)
+{
+    SpvId subgroup = build_const(l, SpvScopeSubgroup);
+    for (uint32_t bit = 1; bit < l->lanes; bit *= 2) {
+        SpvId other = BUILD(l, at, SpvOpGroupNonUniformShuffleXor, type, subgroup, number,
+                            build_const(l, bit));
+        number = BUILD(l, at, op, type, number, other);
+    }
+    l->shuffles = true;
+    return number;
+}
+
 /* ---- sums of rows ---------------------------------------------------------------------------- */
 
 /* Where B is the same everywhere and a subgroup has whole rows of A and of the result. */
@@ -26,7 +39,8 @@ bool multiply_has_own_rows(const Lower *l, const LowerMultiply *x)
 void multiply_add_own_rows(Lower *l, const LowerMultiply *x)
 {
     SpvInst *at = x->inst;
-    SpvId type = x->sum->id, subgroup = build_const(l, SpvScopeSubgroup);
+    SpvId type = x->sum->id;
+    uint16_t add = x->sum->kind == SPV_FLOAT ? SpvOpFAdd : SpvOpIAdd;
     uint32_t columns = x->depth / l->lanes;
     SpvId same = multiply_widen(l, at, x, x->b->element, x->sign_b, x->same);
     for (uint32_t row = 0; row < x->grid.rows; row++) {
@@ -38,14 +52,9 @@ void multiply_add_own_rows(Lower *l, const LowerMultiply *x)
             own = multiply_widen(l, at, x, x->a->element, x->sign_a, own);
             sum = multiply_add(l, at, x, sum, (SpvId[]){ own, same });
         }
-        for (uint32_t bit = 1; bit < l->lanes; bit *= 2) {
-            SpvId other = BUILD(l, at, SpvOpGroupNonUniformShuffleXor, type, subgroup, sum,
-                                build_const(l, bit));
-            sum = BUILD(l, at, x->sum->kind == SPV_FLOAT ? SpvOpFAdd : SpvOpIAdd, type, sum, other);
-        }
+        sum = over_lanes(l, at, add, type, sum);
         build_store(l, at, multiply_sum(l, at, x, build_const(l, row * x->grid.columns)), sum);
     }
-    l->shuffles = true;
 }
 
 /* ---- rows that are the last one -------------------------------------------------------------- */
@@ -78,13 +87,7 @@ static SpvId is_unlike(Lower *l, SpvInst *at, const LowerMultiply *x, SpvId firs
 /* Whether a number of any lane is not 0. */
 static SpvId is_any(Lower *l, SpvInst *at, SpvId number)
 {
-    SpvId u32 = build_u32(l), subgroup = build_const(l, SpvScopeSubgroup);
-    for (uint32_t bit = 1; bit < l->lanes; bit *= 2) {
-        SpvId other = BUILD(l, at, SpvOpGroupNonUniformShuffleXor, u32, subgroup, number,
-                            build_const(l, bit));
-        number = BUILD(l, at, SpvOpBitwiseOr, u32, number, other);
-    }
-    l->shuffles = true;
+    number = over_lanes(l, at, SpvOpBitwiseOr, build_u32(l), number);
     return BUILD(l, at, SpvOpINotEqual, build_bool(l), number, build_const(l, 0));
 }
 

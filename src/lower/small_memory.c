@@ -24,15 +24,12 @@ static void decorate(Lower *l, const uint32_t *words, uint32_t n)
     spv_append_global(l->m, spv_make(l->m, op, 0, 0, words, n));
 }
 
-/* A property of memory that the block had, if some or all of its members have it. */
-static void keep_property(Lower *l, const SpvType *block, SpvId words, uint32_t property, bool all)
+/* A property of memory that the block had. */
+static void keep_property(Lower *l, const SpvType *block, SpvId words, uint32_t property)
 {
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < block->count; k++)
-        n += spv_has_decoration(l->m, block->id, (int32_t)k, property);
-    if (all ? n == block->count : n > 0)
-        spv_append_global(
-            l->m, spv_make(l->m, SpvOpMemberDecorate, 0, 0, (uint32_t[]){ words, 0, property }, 3));
+    uint32_t member[] = { words, 0, property };
+    if (lower_has_property(l, block, property))
+        spv_append_global(l->m, spv_make(l->m, SpvOpMemberDecorate, 0, 0, member, 3));
 }
 
 static uint32_t first_offset(const SpvType *block)
@@ -60,9 +57,9 @@ static void become_words(LowerSmall *s, SpvInst *v, const SpvType *pointer)
     decorate(s->l, (uint32_t[]){ array->id, SpvDecorationArrayStride, 4 }, 3);
     decorate(s->l, (uint32_t[]){ all->id, SpvDecorationBlock }, 2);
     decorate(s->l, (uint32_t[]){ all->id, 0, SpvDecorationOffset, first }, 4);
-    keep_property(s->l, block, all->id, SpvDecorationNonWritable, true);
-    keep_property(s->l, block, all->id, SpvDecorationCoherent, false);
-    keep_property(s->l, block, all->id, SpvDecorationVolatile, false);
+    keep_property(s->l, block, all->id, SpvDecorationNonWritable);
+    keep_property(s->l, block, all->id, SpvDecorationCoherent);
+    keep_property(s->l, block, all->id, SpvDecorationVolatile);
     v->type = v->words[1] = spv_pointer_type(m, pointer->storage, all->id);
     s->words[v->id] = (LowerWords){ v->id, build_const(s->l, 0 - first) };
 }

@@ -10,14 +10,12 @@ static void decorate(Lower *l, SpvId id, uint32_t decoration, uint32_t value, ui
     spv_append_global(l->m, spv_make(l->m, SpvOpDecorate, 0, 0, words, 2 + n));
 }
 
-/* The variable or members of its block are decorated so: all of them, or any. */
-static bool has_property(Lower *l, SpvId variable, uint32_t decoration, bool by_all)
+bool lower_has_property(Lower *l, const SpvType *block, uint32_t property)
 {
-    const SpvType *t = spv_type_of(l->m, variable)->element;
-    uint32_t members = t->kind == SPV_STRUCT ? t->count : 0, n = 0;
-    for (uint32_t k = 0; k < members; k++)
-        n += spv_has_decoration(l->m, t->id, (int32_t)k, decoration);
-    return spv_has_decoration(l->m, variable, -1, decoration) || (n && (!by_all || n == members));
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < block->count; k++)
+        n += spv_has_decoration(l->m, block->id, (int32_t)k, property);
+    return property == SpvDecorationNonWritable ? n == block->count : n > 0;
 }
 
 /* It promises that nothing else is the same memory. */
@@ -40,6 +38,7 @@ static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
     static const uint32_t kept[] = { SpvDecorationDescriptorSet, SpvDecorationBinding },
                           how[] = { SpvDecorationNonWritable, SpvDecorationCoherent,
                                     SpvDecorationVolatile };
+    const SpvType *block = spv_type_of(l->m, variable)->element;
     uint32_t storage = spv_operand(spv_def(l->m, variable), 0), n;
     SpvInst *array = spv_make(l->m, SpvOpTypeRuntimeArray, 0, spv_new_id(l->m), &number->id, 1);
     spv_append_global(l->m, array);
@@ -55,7 +54,7 @@ static SpvId declare_again(Lower *l, SpvId variable, const SpvType *number)
         decorate(l, again, kept[k], value ? *value : 0, 1);
     }
     for (uint32_t k = 0; k < COUNT_OF(how); k++)
-        if (has_property(l, variable, how[k], how[k] == SpvDecorationNonWritable))
+        if (spv_has_decoration(l->m, variable, -1, how[k]) || lower_has_property(l, block, how[k]))
             decorate(l, again, how[k], 0, 0);
     drop_restrict(l, variable);
     decorate(l, again, SpvDecorationAliased, 0, 0);
