@@ -128,6 +128,8 @@ typedef struct PolynomialReader {
     uint32_t bits; /* of the integers */
     /* What stands for an instruction's result; may be NULL. */
     bool (*known)(void *user, const SpvInst *i, uint64_t *value);
+    /* By how much it is more than what its id then stands for; may be NULL. */
+    bool (*more)(void *user, const SpvInst *i, uint64_t *value);
     void *user;
     /* Narrower integers that are sign-extended do not overflow, as in OpenCL C, so that they are
      * sums and products of extended ones. A value that is narrower stands for what it is extended

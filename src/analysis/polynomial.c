@@ -241,7 +241,8 @@ static Polynomial value_of(PolynomialReader *d, SpvId id)
     uint64_t bits;
     if (spv_constant(d->m, id, &bits) || (d->known && i && d->known(d->user, i, &bits)))
         return number(d, extended(d, id, bits));
-    if (i && d->left) {
+    bool more = i && d->more && d->more(d->user, i, &bits);
+    if (i && d->left && !more) {
         d->left--;
         p = looked_into(d, i);
         if (!p.too_large)
@@ -249,13 +250,43 @@ static Polynomial value_of(PolynomialReader *d, SpvId id)
     }
     PolynomialTerm t = { .times = 1 };
     t.of[POLYNOMIAL_FACTORS - 1] = first_alike(d, id);
-    p = (Polynomial){ .n = 0 };
+    p = more ? number(d, extended(d, id, bits)) : (Polynomial){ .n = 0 };
     add_term(d, &p, &t, 1);
     return p;
 }
 
+/* Where it is a number, in less time. */
+static bool number_of(PolynomialReader *d, SpvId id, uint64_t *value)
+{
+    const SpvInst *i = spv_def(d->m, id);
+    uint64_t x, y = 0;
+    if (spv_constant(d->m, id, value) || (d->known && i && d->known(d->user, i, value))) {
+        *value &= mask_of(d);
+        return true;
+    }
+    if (!i || !d->left || d->extends)
+        return false;
+    d->left--;
+    bool same = i->op == SpvOpCopyObject || (i->op == SpvOpBitcast && is_recast(d, i));
+    bool sums = i->op == SpvOpIAdd || i->op == SpvOpISub || i->op == SpvOpIMul;
+    if ((!same && !sums && !is_computed(i->op)) || !number_of(d, spv_operand(i, 0), &x) ||
+        (!same && !number_of(d, spv_operand(i, 1), &y)))
+        return false;
+    if (!same && !sums)
+        return computed(i->op, x, y, mask_of(d) ^ mask_of(d) >> 1, value);
+    *value = mask_of(d) & (i->op == SpvOpIAdd   ? x + y
+                           : i->op == SpvOpISub ? x - y
+                           : i->op == SpvOpIMul ? x * y
+                                                : x);
+    return true;
+}
+
 Polynomial polynomial_read(PolynomialReader *d, SpvId id)
 {
+    uint64_t value;
+    d->left = MOST_LOOKED_INTO;
+    if (number_of(d, id, &value))
+        return number(d, value);
     d->left = MOST_LOOKED_INTO;
     return value_of(d, id);
 }

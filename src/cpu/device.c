@@ -207,6 +207,7 @@ static PassOptions passes_of(const DeviceCompile *how)
                           .subgroup_size = how->subgroup_size,
                           .optimise = !how->no_optimisation,
                           .forward = true,
+                          .unstage = true,
                           .whole = true,
                           .keep_variables = how->debug && how->no_optimisation };
 }

@@ -392,34 +392,11 @@ static SpvInst *place_of(Coarsen *s, const SpvInst *load, uint32_t k)
 }
 
 /* A clone with an id of its own, in which ids are still the first workgroup's. */
-static SpvInst *another(Coarsen *s, const SpvInst *i)
-{
-    SpvInst *x = spv_clone_inst(s->m, i);
-    if (x->id) {
-        x->id = x->words[x->first_operand - 1] = spv_new_id(s->m);
-        s->m->defs[x->id] = x;
-    }
-    return x;
-}
-
 static void rename_operands(Coarsen *s, SpvInst *i, PassIdWords *ids)
 {
     edit_ids(i, ids);
     for (uint32_t k = 0; k < ids->n; k++)
         i->words[ids->at[k]] = mapped(s, i->words[ids->at[k]]);
-}
-
-/* Decorations of the first workgroup's values are the others' too. */
-static void add_decorations(Coarsen *s)
-{
-    for (SpvInst *i = s->m->globals.first; i; i = i->next) {
-        bool of_value = i->op == SpvOpDecorate || i->op == SpvOpDecorateId;
-        if (!of_value || mapped(s, spv_operand(i, 0)) == spv_operand(i, 0))
-            continue;
-        SpvInst *x = spv_clone_inst(s->m, i);
-        x->words[x->first_operand] = mapped(s, spv_operand(i, 0));
-        spv_insert_before(i, x);
-    }
 }
 
 /* A value of the k-th workgroup, computed before `at`. */
@@ -432,7 +409,7 @@ static SpvId bring(Coarsen *s, SpvId id, uint32_t k, SpvInst *at, PassIdWords *i
     uint32_t n = spv_id_operands(i, words, COUNT_OF(words));
     for (uint32_t w = 0; w < n; w++)
         bring(s, i->words[words[w]], k, at, ids);
-    SpvInst *x = another(s, i);
+    SpvInst *x = edit_another(s->m, i);
     rename_operands(s, x, ids);
     spv_insert_before(at, x);
     if (k && place_loaded(s, i)) {
@@ -461,7 +438,7 @@ static SpvId ask(Coarsen *s, SpvInst *at)
             uint32_t both[2] = { all, edit_all(s->m, at->block, at, is) };
             all = spv_put(s->m, at, SpvOpLogicalAnd, boolean, both, 2)->id;
         }
-        add_decorations(s);
+        edit_share_decorations(s->m, s->map, s->n_map);
     }
     memset(s->map, 0, s->n_map * sizeof *s->map);
     return all;
@@ -496,7 +473,7 @@ static void add_variables(Coarsen *s)
         next = i->next;
         if (i->op != SpvOpVariable || !own_of(s, i->id))
             continue;
-        SpvInst *v = another(s, i);
+        SpvInst *v = edit_another(s->m, i);
         spv_insert_before(i, v);
         set_map(s, i->id, v->id);
     }
@@ -511,7 +488,8 @@ static void add_group(Coarsen *s, Twins *twins, uint32_t k)
     for (uint32_t n = 0; n < twins->len; n++) {
         Twin *t = &twins->data[n];
         SpvInst *behind = t->another ? t->another : t->first;
-        t->another = place_loaded(s, t->of) ? place_of(s, t->first, k) : another(s, t->first);
+        t->another =
+            place_loaded(s, t->of) ? place_of(s, t->first, k) : edit_another(s->m, t->first);
         spv_insert_after(behind, t->another);
         if (t->first->id)
             set_map(s, t->first->id, t->another->id);
@@ -519,7 +497,7 @@ static void add_group(Coarsen *s, Twins *twins, uint32_t k)
     for (uint32_t n = 0; n < twins->len; n++)
         if (!place_loaded(s, twins->data[n].of))
             rename_operands(s, twins->data[n].another, ids);
-    add_decorations(s);
+    edit_share_decorations(s->m, s->map, s->n_map);
 }
 
 static SpvId add_location(Coarsen *s, uint32_t storage)

@@ -19,9 +19,16 @@ enum {
     MOST_COPIED = 1 << 17, /* stores by all invocations */
     MOST_INVOCATIONS = 2048,
     MOST_DEEP = 64,
+    MOST_DEEP_IN_CONDITION = 6,
     MOST_LOOKED_AT = 1 << 12, /* values, for one index */
     MOST_ITERATIONS = 1 << 10,
 };
+
+/* What copies_read's visitor needs. */
+typedef struct Reading {
+    PassTile *tile;
+    const PassCopy *copy;
+} Reading;
 
 static bool is_chain(const SpvInst *i)
 {
@@ -38,7 +45,7 @@ static bool is_plain(const SpvInst *i, uint32_t n)
     return spv_n_operands(i) <= n || !(spv_operand(i, n) & SpvMemoryAccessVolatileMask);
 }
 
-static bool takes(PassCopies *s, PassTile *t, SpvInst *i)
+static bool takes(PassCopies *s, PassTile *t, SpvInst *i, uint16_t load)
 {
     SpvId first = spv_n_operands(i) ? spv_operand(i, 0) : 0;
     uint32_t uses = 0;
@@ -57,7 +64,7 @@ static bool takes(PassCopies *s, PassTile *t, SpvInst *i)
         return false;
     if (i->op == SpvOpStore && is_plain(i, 2))
         vec_push(s->c->scratch, &t->copies, (PassCopy){ .store = i });
-    else if (i->op == SpvOpCooperativeMatrixLoadKHR && is_plain(i, 3))
+    else if (i->op == load && is_plain(i, load == SpvOpLoad ? 1 : 3))
         vec_push(s->c->scratch, &t->loads, i);
     else
         return false;
@@ -78,13 +85,13 @@ static bool used_elsewhere(PassCopies *s, SpvId variable)
     return false;
 }
 
-static bool find_uses(PassCopies *s, PassTile *t)
+static bool find_uses(PassCopies *s, PassTile *t, uint16_t load)
 {
     s->mine = NEW_ARRAY(s->c->scratch, uint8_t, s->m->bound);
     s->mine[t->variable->id] = 1;
     for (uint32_t p = 0; p + 1 < s->g->n; p++)
         for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
-            if (!takes(s, t, i))
+            if (!takes(s, t, i, load))
                 return false;
     return t->copies.len && t->loads.len && !used_elsewhere(s, t->variable->id);
 }
@@ -145,6 +152,11 @@ bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b)
     return a;
 }
 
+static const CfgLoop *outermost(const PassNest *nest)
+{
+    return nest->n ? nest->loops[0].loop : NULL;
+}
+
 /* Which all invocations of the workgroup come to. */
 static bool is_barrier(const PassCopies *s, const SpvInst *i)
 {
@@ -160,9 +172,10 @@ static bool barrier_parts(const PassCopies *s, const PassTile *t, const SpvInst 
         return false;
     for (uint32_t k = 0; k < t->copies.len; k++) {
         const PassCopy *x = &t->copies.data[k];
-        if (x->loop ? cfg_in_loop(x->loop, s->g, position(s, barrier)) ||
-                          !cfg_dominates(s->g, x->loop->header, position(s, barrier))
-                    : !copies_in_order(s, x->store, barrier))
+        const CfgLoop *loop = outermost(&x->nest);
+        if (loop ? cfg_in_loop(loop, s->g, position(s, barrier)) ||
+                       !cfg_dominates(s->g, loop->header, position(s, barrier))
+                 : !copies_in_order(s, x->store, barrier))
             return false;
     }
     for (uint32_t k = 0; k < t->loads.len; k++)
@@ -182,13 +195,13 @@ static bool has_barrier(const PassCopies *s, const PassTile *t)
 
 /* ---- loops of copies ------------------------------------------------------------------------- */
 
-/* It is left from its header alone, and the store is in every iteration. */
-static bool is_counted(const PassCopies *s, const CfgLoop *loop, uint32_t store)
+/* It is left from its header alone, and the block is in every iteration. */
+static bool is_counted(const PassCopies *s, const CfgLoop *loop, uint32_t inside)
 {
     const CfgBlock *header = &s->g->blocks[loop->header];
     if (loop->latch == UINT32_MAX || header->n_preds != 2 ||
         header->block->insts.last->op != SpvOpBranchConditional ||
-        !cfg_dominates(s->g, store, loop->latch))
+        !cfg_dominates(s->g, inside, loop->latch))
         return false;
     for (uint32_t k = 0; k < loop->n_blocks; k++) {
         const CfgBlock *b = &s->g->blocks[loop->blocks[k]];
@@ -199,36 +212,67 @@ static bool is_counted(const PassCopies *s, const CfgLoop *loop, uint32_t store)
     return true;
 }
 
-static bool open_loop(const PassCopies *s, PassCopy *x)
+static bool depends_on(const PassCopies *s, SpvId id, const SpvInst *phi, uint32_t depth)
 {
-    const CfgBlock *header = &s->g->blocks[x->loop->header];
-    const SpvInst *branch = header->block->insts.last, *phi = header->block->insts.first->next;
-    uint32_t latch = x->loop->latch, before = header->preds[header->preds[0] == latch];
-    const SpvBlock *then = edit_block(s->m, spv_operand(branch, 1));
-    if (!is_counted(s, x->loop, position(s, x->store)) || phi->op != SpvOpPhi ||
-        phi->next->op == SpvOpPhi)
+    const SpvInst *i = spv_def(s->m, id);
+    SpvOperand o;
+    if (i == phi)
+        return true;
+    if (!i || !depth || !spv_is_pure(i))
         return false;
+    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
+        if (o.is_id && depends_on(s, i->words[o.word], phi, depth - 1))
+            return true;
+    return false;
+}
+
+/* The first phi of a header that the loop's end depends on. */
+static const SpvInst *find_counter(const PassCopies *s, const SpvInst *branch)
+{
+    const SpvInst *phi = branch->block->insts.first->next;
+    while (phi->op == SpvOpPhi &&
+           !depends_on(s, spv_operand(branch, 0), phi, MOST_DEEP_IN_CONDITION))
+        phi = phi->next;
+    return phi->op == SpvOpPhi ? phi : NULL;
+}
+
+static bool open_loop(const PassCopies *s, const CfgLoop *loop, uint32_t inside, PassCounted *x)
+{
+    const CfgBlock *header = &s->g->blocks[loop->header];
+    const SpvInst *branch = header->block->insts.last, *phi = NULL;
+    if (!is_counted(s, loop, inside) || !(phi = find_counter(s, branch)))
+        return false;
+    uint32_t latch = loop->latch, before = header->preds[header->preds[0] == latch];
+    const SpvBlock *then = edit_block(s->m, spv_operand(branch, 1));
+    x->loop = loop;
     x->counter = phi;
     x->start = loop_incoming(phi, s->g->blocks[before].block->id);
     x->next = loop_incoming(phi, s->g->blocks[latch].block->id);
     x->condition = spv_def(s->m, spv_operand(branch, 0));
-    x->stays = cfg_in_loop(x->loop, s->g, s->g->position[then->index]);
+    x->stays = cfg_in_loop(loop, s->g, s->g->position[then->index]);
     return x->condition;
 }
 
-/* A store is done once for each time that the loads are, or in a loop of its own beside them. */
+bool copies_nest(const PassCopies *s, const SpvInst *i, uint32_t outside, PassNest *nest)
+{
+    uint32_t inside = position(s, i), n = 0;
+    const CfgLoop *first = s->g->blocks[inside].loop, *loop;
+    for (loop = first; loop && !cfg_in_loop(loop, s->g, outside); loop = loop->parent)
+        n++;
+    nest->n = n;
+    for (loop = first; n <= COPIES_NESTED && n; inside = loop->header, loop = loop->parent)
+        if (!open_loop(s, loop, inside, &nest->loops[--n]))
+            return false;
+    return !n;
+}
+
+/* A store is done once for each time that the loads are, or in loops of its own beside them. */
 static bool find_loops(const PassCopies *s, PassTile *t)
 {
     uint32_t load = position(s, t->loads.data[0]);
-    for (uint32_t k = 0; k < t->copies.len; k++) {
-        PassCopy *x = &t->copies.data[k];
-        const CfgLoop *loop = s->g->blocks[position(s, x->store)].loop;
-        if (!loop || cfg_in_loop(loop, s->g, load))
-            continue;
-        x->loop = loop;
-        if ((loop->parent && !cfg_in_loop(loop->parent, s->g, load)) || !open_loop(s, x))
+    for (uint32_t k = 0; k < t->copies.len; k++)
+        if (!copies_nest(s, t->copies.data[k].store, load, &t->copies.data[k].nest))
             return false;
-    }
     return true;
 }
 
@@ -290,10 +334,8 @@ static bool written_elsewhere(const PassCopies *s)
     return false;
 }
 
-/* Whether the buffer keeps what the copies have read until the loads. */
-static bool is_kept(const PassCopies *s, const PassTile *t)
+bool copies_kept(const PassCopies *s, const PassTile *t, SpvId buffer)
 {
-    SpvId buffer = spv_operand(t->source, 0);
     bool apart = spv_has_decoration(s->m, buffer, -1, SpvDecorationRestrict);
     const uint8_t *leads = find_ways_to_loads(s, t);
     for (uint32_t p = 0; p + 1 < s->g->n; p++)
@@ -425,54 +467,93 @@ static bool is_same(PassCopies *s, SpvId id, uint32_t at, uint32_t depth)
 
 static bool are_same(PassCopies *s, const Polynomial *p, uint32_t at)
 {
+    uint64_t component;
     s->left = MOST_LOOKED_AT;
     for (uint32_t k = 0; k < p->n; k++)
         for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
-            if (p->terms[k].of[j] && !is_same(s, p->terms[k].of[j], at, 0))
+            if (p->terms[k].of[j] &&
+                !copies_is_global(s, spv_def(s->m, p->terms[k].of[j]), &component) &&
+                !is_same(s, p->terms[k].of[j], at, 0))
                 return false;
     return !p->too_large;
 }
 
+bool copies_same(PassCopies *s, SpvId id, uint32_t at)
+{
+    s->left = MOST_LOOKED_AT;
+    return is_same(s, id, at, 0);
+}
+
 /* ---- one invocation after the other ---------------------------------------------------------- */
+
+static uint32_t local_id(const PassCopies *s, uint64_t k)
+{
+    const uint32_t *size = s->c->entry.local_size;
+    return k == 0   ? s->invocation % size[0]
+           : k == 1 ? s->invocation / size[0] % size[1]
+                    : s->invocation / size[0] / size[1];
+}
 
 /* Component k of a built-in, of s->invocation. */
 static bool builtin_value(const PassCopies *s, SpvId variable, uint64_t k, uint64_t *value)
 {
-    const uint32_t *size = s->c->entry.local_size;
     uint32_t n, W = s->c->options->subgroup_size;
     const uint32_t *builtin = spv_decoration(s->m, variable, -1, SpvDecorationBuiltIn, &n);
     switch (builtin && n ? *builtin : UINT32_MAX) {
     case SpvBuiltInLocalInvocationIndex: *value = s->invocation; return true;
     case SpvBuiltInSubgroupId: *value = s->invocation / W; return true;
     case SpvBuiltInSubgroupLocalInvocationId: *value = s->invocation % W; return true;
-    case SpvBuiltInLocalInvocationId:
-        *value = k == 0   ? s->invocation % size[0]
-                 : k == 1 ? s->invocation / size[0] % size[1]
-                          : s->invocation / size[0] / size[1];
-        return k < 3;
+    case SpvBuiltInLocalInvocationId: *value = local_id(s, k); return k < 3;
     default: return false;
     }
+}
+
+/* The built-in that an instruction is component k of, or NULL. */
+static const SpvInst *builtin_of(const PassCopies *s, const SpvInst *i, uint64_t *k)
+{
+    *k = 0;
+    if (i->op == SpvOpCompositeExtract && spv_n_operands(i) == 2) {
+        *k = spv_operand(i, 1);
+        i = spv_def(s->m, spv_operand(i, 0));
+    }
+    const SpvInst *p = i && i->op == SpvOpLoad ? spv_def(s->m, spv_operand(i, 0)) : NULL;
+    if (is_chain(p) && spv_n_operands(p) == 2) {
+        if (!spv_constant(s->m, spv_operand(p, 1), k))
+            return NULL;
+        p = spv_def(s->m, spv_operand(p, 0));
+    }
+    return p && p->op == SpvOpVariable ? p : NULL;
+}
+
+bool copies_is_global(const PassCopies *s, const SpvInst *i, uint64_t *k)
+{
+    uint32_t n;
+    const SpvInst *v = i ? builtin_of(s, i, k) : NULL;
+    const uint32_t *builtin = v ? spv_decoration(s->m, v->id, -1, SpvDecorationBuiltIn, &n) : NULL;
+    return builtin && n && *builtin == SpvBuiltInGlobalInvocationId && *k < 3;
+}
+
+static bool more_here(void *user, const SpvInst *i, uint64_t *value)
+{
+    PassCopies *s = user;
+    uint64_t k;
+    bool global = copies_is_global(s, i, &k);
+    if (global)
+        *value = local_id(s, k);
+    return global;
 }
 
 static bool value_here(void *user, const SpvInst *i, uint64_t *value)
 {
     PassCopies *s = user;
-    uint64_t k = 0;
-    if (i == s->counter) {
-        *value = s->count;
-        return true;
-    }
-    if (i->op == SpvOpCompositeExtract && spv_n_operands(i) == 2) {
-        k = spv_operand(i, 1);
-        i = spv_def(s->m, spv_operand(i, 0));
-    }
-    const SpvInst *p = i && i->op == SpvOpLoad ? spv_def(s->m, spv_operand(i, 0)) : NULL;
-    if (is_chain(p) && spv_n_operands(p) == 2) {
-        if (!spv_constant(s->m, spv_operand(p, 1), &k))
-            return false;
-        p = spv_def(s->m, spv_operand(p, 0));
-    }
-    return p && p->op == SpvOpVariable && builtin_value(s, p->id, k, value);
+    uint64_t k;
+    for (uint32_t n = 0; n < s->n_counters; n++)
+        if (i == s->counters[n]) {
+            *value = s->counts[n];
+            return true;
+        }
+    const SpvInst *v = builtin_of(s, i, &k);
+    return v && builtin_value(s, v->id, k, value);
 }
 
 bool copies_index(PassCopies *s, SpvId id, Polynomial *p)
@@ -503,8 +584,7 @@ bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_
 
 /* ---- the copies ------------------------------------------------------------------------------ */
 
-/* A buffer that is like any other. */
-static bool is_plain_buffer(const PassCopies *s, const SpvInst *variable)
+bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable)
 {
     const SpvType *t = spv_type(s->m, variable->type)->element;
     while (t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY))
@@ -543,7 +623,7 @@ static const SpvInst *source_of(const PassCopies *s, const PassTile *t, const Sp
         return NULL;
     const SpvInst *chain = spv_def(s->m, spv_operand(load, 0)), *first = t->source;
     const SpvInst *root = is_chain(chain) ? spv_def(s->m, spv_operand(chain, 0)) : NULL;
-    if (!root || root->op != SpvOpVariable || !is_plain_buffer(s, root) ||
+    if (!root || root->op != SpvOpVariable || !copies_plain_buffer(s, root) ||
         spv_n_operands(chain) < 3 || (first && spv_n_operands(chain) != spv_n_operands(first)))
         return NULL;
     uint64_t member;
@@ -594,14 +674,21 @@ static bool all_can_leave(const PassCopies *s, const CfgLoop *loop, const Polyno
     return true;
 }
 
-static bool copy_once(PassCopies *s, PassTile *t, const PassCopy *x)
+bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop)
 {
+    return are_same(s, p, at) && all_can_leave(s, loop, p);
+}
+
+static bool copy_once(PassCopies *s, void *user)
+{
+    PassTile *t = ((Reading *)user)->tile;
+    const PassCopy *x = ((Reading *)user)->copy;
     const SpvInst *source = source_of(s, t, x->store);
     Polynomial from;
     uint64_t unit;
     if (!source || !copies_unit(s, t, spv_def(s->m, spv_operand(x->store, 0)), &unit) ||
         !copies_index(s, spv_operand(source, last_operand(source)), &from) ||
-        !are_same(s, &from, position(s, x->store)) || !all_can_leave(s, x->loop, &from))
+        !copies_shared(s, &from, position(s, x->store), outermost(&x->nest)))
         return false;
     if (t->known[unit] && !polynomial_equal(&s->reader, &from, &t->from[unit]))
         return false;
@@ -649,36 +736,47 @@ static bool read_condition(PassCopies *s, const SpvInst *i, bool *value)
     }
 }
 
-/* By s->invocation; takes what it does from `left`. */
-static bool copy(PassCopies *s, PassTile *t, const PassCopy *x, uint64_t *left)
+static bool do_once(PassCopies *s, const PassNest *nest, uint32_t depth, uint64_t *left,
+                    PassDoes does, void *user)
 {
-    uint64_t start = 0;
-    bool goes_on = true, good = !x->loop || read_number(s, x->start, &start);
-    s->counter = x->counter;
-    s->count = start;
+    if (depth == nest->n || depth == COPIES_NESTED)
+        return *left && (*left)-- && does(s, user);
+    const PassCounted *x = &nest->loops[depth];
+    bool goes_on, good = read_number(s, x->start, &s->counts[depth]);
+    s->counters[depth] = x->counter;
+    s->n_counters = depth + 1;
     for (uint32_t n = 0; good; n++) {
-        good = !x->loop || (n < MOST_ITERATIONS && read_condition(s, x->condition, &goes_on));
-        if (!good || (x->loop && goes_on != x->stays))
+        good = n < MOST_ITERATIONS && read_condition(s, x->condition, &goes_on);
+        if (!good || goes_on != x->stays)
             break;
-        good = (*left)-- && copy_once(s, t, x) && (!x->loop || read_number(s, x->next, &start));
-        s->count = start;
-        if (!x->loop)
-            break;
+        uint64_t next;
+        good = do_once(s, nest, depth + 1, left, does, user) && read_number(s, x->next, &next);
+        if (good)
+            s->counts[depth] = next;
     }
-    s->counter = NULL;
+    s->n_counters = depth;
     return good;
 }
 
-static bool read_copies(PassCopies *s, PassTile *t)
+bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes does, void *user)
+{
+    for (s->invocation = 0; s->invocation < s->invocations; s->invocation++)
+        if (!do_once(s, nest, 0, left, does, user))
+            return false;
+    return true;
+}
+
+bool copies_read(PassCopies *s, PassTile *t)
 {
     uint64_t left = MOST_COPIED;
     t->from = NEW_ARRAY(s->c->scratch, Polynomial, t->units);
     t->known = NEW_ARRAY(s->c->scratch, uint8_t, t->units);
-    for (s->invocation = 0; s->invocation < s->invocations; s->invocation++)
-        for (uint32_t k = 0; k < t->copies.len; k++)
-            if (!copy(s, t, &t->copies.data[k], &left))
-                return false;
-    return t->source;
+    for (uint32_t k = 0; k < t->copies.len; k++) {
+        Reading r = { .tile = t, .copy = &t->copies.data[k] };
+        if (!copies_each(s, &r.copy->nest, &left, copy_once, &r))
+            return false;
+    }
+    return t->source && copies_kept(s, t, spv_operand(t->source, 0));
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -692,16 +790,15 @@ bool copies_open(PassCopies *s, PassContext *c, const Cfg *g)
         c->entry.quads == SPV_QUADS_SQUARE)
         return false;
     *s = (PassCopies){ .c = c, .m = c->module, .g = g, .invocations = (uint32_t)n };
-    s->reader = (PolynomialReader){ .m = s->m, .known = value_here, .user = s };
+    s->reader = (PolynomialReader){ .m = s->m, .known = value_here, .more = more_here, .user = s };
     Uniformity *u = uniformity_build_for(c->scratch, s->m, g, W);
     s->same = workgroup_same(c->scratch, s->m, g, u);
     s->n_same = s->m->bound;
     return true;
 }
 
-bool copies_read(PassCopies *s, SpvInst *variable, PassTile *t)
+bool copies_find(PassCopies *s, SpvInst *variable, uint16_t load, PassTile *t)
 {
     *t = (PassTile){ .variable = variable };
-    return find_units(s, t) && find_uses(s, t) && find_loops(s, t) && has_barrier(s, t) &&
-           read_copies(s, t) && is_kept(s, t);
+    return find_units(s, t) && find_uses(s, t, load) && find_loops(s, t) && has_barrier(s, t);
 }

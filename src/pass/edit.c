@@ -51,6 +51,29 @@ void edit_append(SpvModule *m, SpvBlock *b, uint16_t op, const uint32_t *operand
     spv_append(b, spv_make(m, op, 0, 0, operands, n));
 }
 
+SpvInst *edit_another(SpvModule *m, const SpvInst *i)
+{
+    SpvInst *x = spv_clone_inst(m, i);
+    if (x->id) {
+        x->id = x->words[x->first_operand - 1] = spv_new_id(m);
+        m->defs[x->id] = x;
+    }
+    return x;
+}
+
+void edit_share_decorations(SpvModule *m, const SpvId *with, uint32_t n)
+{
+    for (SpvInst *i = m->globals.first; i; i = i->next) {
+        bool of_value = i->op == SpvOpDecorate || i->op == SpvOpDecorateId;
+        SpvId target = of_value ? spv_operand(i, 0) : n;
+        if (target >= n || !with[target])
+            continue;
+        SpvInst *x = spv_clone_inst(m, i);
+        x->words[x->first_operand] = with[target];
+        spv_insert_before(i, x);
+    }
+}
+
 /* ---- phis ------------------------------------------------------------------------------------ */
 
 void edit_rename_pred(SpvModule *m, SpvBlock *b, SpvId from, SpvId to)

@@ -40,6 +40,9 @@ void edit_order_blocks(const Cfg *g);
 /* Drops names, decorations, modes and interface entries of ids that are defined no more. */
 void edit_sweep(SpvModule *m, Arena *scratch);
 void edit_insert_global(SpvInst *before, SpvInst *i);
+SpvInst *edit_another(SpvModule *m, const SpvInst *i); /* a copy with an id of its own, unlinked */
+/* Decorations of ids are those of with[id], too (0, and ids from n on: none). */
+void edit_share_decorations(SpvModule *m, const SpvId *with, uint32_t n);
 /* A new variable of that type, in the interface of `entry`, an OpEntryPoint, where it must be. */
 SpvId edit_variable(SpvModule *m, SpvInst *entry, uint32_t storage, SpvId type);
 /* The Input variable with that BuiltIn; where there is none a new one of that type. */
@@ -197,17 +200,29 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest);
 
 /* ---- copies.c: what workgroup memory is copied from ------------------------------------------ */
 
-/* A store to workgroup memory, and the loop that does nothing but copy, if it is in one: it goes on
- * while `condition` is `stays`. */
-typedef struct PassCopy {
-    SpvInst *store;
+enum { COPIES_NESTED = 4 }; /* loops, at most */
+
+/* A loop with one counter: it goes on while `condition` is `stays`. */
+typedef struct PassCounted {
     const CfgLoop *loop;
     const SpvInst *counter, *condition;
     SpvId start, next;
     bool stays;
+} PassCounted;
+
+/* Loops in which an instruction is, the outermost first. */
+typedef struct PassNest {
+    PassCounted loops[COPIES_NESTED];
+    uint32_t n;
+} PassNest;
+
+/* A store to workgroup memory, and the loops that do nothing but copy, if it is in any. */
+typedef struct PassCopy {
+    SpvInst *store;
+    PassNest nest;
 } PassCopy;
 
-/* A variable of workgroup memory that is only copied to, and that only matrices are loaded from. */
+/* A variable of workgroup memory that is only copied to, and then only loaded from. */
 typedef struct PassTile {
     SpvInst *variable;
     const SpvType *unit; /* a scalar or vector, which indices count */
@@ -229,19 +244,65 @@ typedef struct PassCopies {
     VEC(SpvId) found_same;            /* since: phis of loops, in order */
     uint8_t *mine;                    /* by id: the tile's variable, or a chain into it */
     uint32_t invocations, invocation; /* of a workgroup; the one that is looked at */
-    const SpvInst *counter;           /* of the loop that an iteration is done of; NULL: none */
-    uint64_t count;
+    /* of the loops that an iteration is done of */
+    const SpvInst *counters[COPIES_NESTED];
+    uint64_t counts[COPIES_NESTED];
+    uint32_t n_counters;
     PolynomialReader reader; /* its width is that of what was read last */
     PassIdWords ids;
 } PassCopies;
 
+/* One invocation that does an instruction, in one iteration of the loops around it; false: stop. */
+typedef bool (*PassDoes)(PassCopies *s, void *user);
+
 /* False: what a workgroup consists of is not known. */
 bool copies_open(PassCopies *s, PassContext *c, const Cfg *g);
-bool copies_read(PassCopies *s, SpvInst *variable, PassTile *t);
+/* What is stored to a variable, and loaded by instructions of that opcode. False: other things are
+ * done with it, or no barrier is between. */
+bool copies_find(PassCopies *s, SpvInst *variable, uint16_t load, PassTile *t);
+/* Where it was read, where it was copied from one buffer. */
+bool copies_read(PassCopies *s, PassTile *t);
+/* Whether the buffer, a variable, keeps until the loads what it holds at the copies. */
+bool copies_kept(const PassCopies *s, const PassTile *t, SpvId buffer);
+/* A buffer that is like any other. */
+bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable);
+/* The counted loops around an instruction that are not around `outside` as well, a position. */
+bool copies_nest(const PassCopies *s, const SpvInst *i, uint32_t outside, PassNest *nest);
+/* Has all invocations do it; takes what they do from `left`. */
+bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes does, void *user);
+/* Whether all invocations find the same values for a polynomial's at a position, and these may be
+ * computed behind the loop as well (or NULL). */
+bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop);
+/* Whether an instruction is the same for all invocations at a position. */
+bool copies_same(PassCopies *s, SpvId id, uint32_t at);
+/* Whether it is component k of the invocation's number in the dispatch. In polynomials it stands
+ * for that of the workgroup's first invocation, which all share. */
+bool copies_is_global(const PassCopies *s, const SpvInst *i, uint64_t *k);
 /* An integer, and the unit that a chain into the tile selects, for s->invocation. */
 bool copies_index(PassCopies *s, SpvId id, Polynomial *p);
 bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit);
 bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b); /* a comes first */
+
+/* ---- forget.c -------------------------------------------------------------------------------- */
+
+/* Removes what was copied to tiles that nobody loads from any more; g: where they were found. */
+bool copies_forget(PassContext *c, const Cfg *g, PassTile *const *tiles, uint32_t n);
+
+/* ---- terms.c: polynomials as instructions ---------------------------------------------------- */
+
+/* Instructions before `at`, on integers of the type. */
+typedef struct PassTerms {
+    PassCopies *copies;
+    SpvInst *at;
+    SpvId type;
+} PassTerms;
+
+SpvId terms_put(const PassTerms *w, uint16_t op, SpvId type, SpvId x, SpvId y); /* y 0: of x */
+SpvId terms_times(const PassTerms *w, SpvId x, uint64_t n);
+SpvId terms_sum(const PassTerms *w, SpvId x, SpvId y); /* 0 stands for 0 */
+SpvId terms_as_wide(const PassTerms *w, SpvId x);      /* as `type` is */
+SpvId terms_local(const PassTerms *w, uint64_t k);     /* a component of LocalInvocationId */
+SpvId terms_product(const PassTerms *w, const PolynomialTerm *t); /* without `times`; 0: of none */
 
 /* ---- values.c, dead.c: parts of simplify ----------------------------------------------------- */
 

@@ -26,9 +26,8 @@ typedef struct Forwarder {
     const Cfg *g;
     PassCopies *copies;
     uint32_t subgroups;
-    uint8_t *emptied; /* by number of a loop: what it copied is not needed any more */
+    VEC(PassTile *) done;
     Place place;
-    PassIdWords ids;
 } Forwarder;
 
 /* ---- the loads ------------------------------------------------------------------------------- */
@@ -205,27 +204,12 @@ static bool read_load(Forwarder *s, const PassTile *t, const SpvInst *load)
 
 enum { MOST_OPERANDS = 8 }; /* of the chain into the buffer */
 
-/* Instructions before `at`, on integers of the type. */
+/* What is written of a load's place. */
 typedef struct Writer {
     Forwarder *s;
-    SpvInst *at;
-    SpvId type, u32, subgroup; /* the subgroup's number; 0: not asked for yet */
+    PassTerms terms;
+    SpvId u32, subgroup; /* the subgroup's number; 0: not asked for yet */
 } Writer;
-
-static SpvId write(const Writer *w, uint16_t op, SpvId type, SpvId x, SpvId y)
-{
-    return spv_put(w->s->m, w->at, op, type, (uint32_t[]){ x, y }, y ? 2 : 1)->id;
-}
-
-static SpvId times(const Writer *w, SpvId x, uint64_t n)
-{
-    return n == 1 ? x : write(w, SpvOpIMul, w->type, x, spv_int_constant(w->s->m, w->type, n));
-}
-
-static SpvId sum(const Writer *w, SpvId x, SpvId y)
-{
-    return x && y ? write(w, SpvOpIAdd, w->type, x, y) : x ? x : y;
-}
 
 static SpvId subgroup_number(Writer *w)
 {
@@ -234,7 +218,7 @@ static SpvId subgroup_number(Writer *w)
         SpvId v = edit_builtin(m, w->s->c->entry.inst, SpvBuiltInSubgroupId, w->u32);
         edit_capability(m, SpvCapabilityGroupNonUniform);
         SpvId type = spv_type_of(m, v)->element->id;
-        w->subgroup = write(w, SpvOpLoad, type, v, 0);
+        w->subgroup = terms_put(&w->terms, SpvOpLoad, type, v, 0);
     }
     return w->subgroup;
 }
@@ -245,51 +229,24 @@ static SpvId bits_of_subgroup(Writer *w, uint32_t first, uint32_t n)
     SpvModule *m = w->s->m;
     SpvId x = subgroup_number(w), type = spv_def(m, x)->type;
     if (first)
-        x = write(w, SpvOpShiftRightLogical, type, x, spv_int_constant(m, type, first));
+        x = terms_put(&w->terms, SpvOpShiftRightLogical, type, x, spv_int_constant(m, type, first));
     if ((w->s->subgroups - 1) >> (first + n))
-        x = write(w, SpvOpBitwiseAnd, type, x, spv_int_constant(m, type, (UINT64_C(1) << n) - 1));
-    if (spv_type(m, w->type)->bits != spv_type(m, type)->bits)
-        x = write(w, SpvOpUConvert, spv_int_type(m, spv_type(m, w->type)->bits, false), x, 0);
-    return x;
+        x = terms_put(&w->terms, SpvOpBitwiseAnd, type, x,
+                      spv_int_constant(m, type, (UINT64_C(1) << n) - 1));
+    return terms_as_wide(&w->terms, x);
 }
 
 /* How often the product counts: a number, and weights of bits. 0: never. */
 static SpvId write_times(Writer *w, uint64_t number, const uint64_t *weights)
 {
-    SpvId r = number ? spv_int_constant(w->s->m, w->type, number) : 0;
+    SpvId r = number ? spv_int_constant(w->s->m, w->terms.type, number) : 0;
     for (uint32_t k = 0, n; k < MOST_BITS; k += n) {
         for (n = 1; weights[k] && k + n < MOST_BITS && weights[k + n] == weights[k] << n;)
             n++;
         if (weights[k])
-            r = sum(w, r, times(w, bits_of_subgroup(w, k, n), weights[k]));
+            r = terms_sum(&w->terms, r,
+                          terms_times(&w->terms, bits_of_subgroup(w, k, n), weights[k]));
     }
-    return r;
-}
-
-/* The value where the load is, which may be behind the loop that it was computed in. */
-static SpvId value_at(const Writer *w, SpvId id)
-{
-    SpvModule *m = w->s->m;
-    const SpvInst *i = spv_def(m, id);
-    SpvOperand o;
-    if (!i->block || copies_in_order(w->s->copies, i, w->at))
-        return id;
-    SpvInst *again = spv_clone_inst(m, i);
-    for (SpvWalk walk = spv_walk(i); spv_walk_next(&walk, &o);)
-        if (o.is_id)
-            again->words[o.word] = value_at(w, i->words[o.word]);
-    again->words[2] = again->id = spv_new_id(m);
-    m->defs[again->id] = again;
-    spv_insert_before(w->at, again);
-    return again->id;
-}
-
-static SpvId write_product(const Writer *w, const PolynomialTerm *t)
-{
-    SpvId r = 0;
-    for (uint32_t k = 0; k < POLYNOMIAL_FACTORS; k++)
-        if (t->of[k])
-            r = r ? write(w, SpvOpIMul, w->type, r, value_at(w, t->of[k])) : value_at(w, t->of[k]);
     return r;
 }
 
@@ -304,29 +261,31 @@ static SpvId write_polynomial(Writer *w, const Polynomial *p, bool differ)
             number = times_of(&w->s->place.first[0], t);
             read_weights(w->s, t, weights);
         }
-        SpvId often = write_times(w, number, weights), product = write_product(w, t);
+        SpvId often = write_times(w, number, weights), product = terms_product(&w->terms, t);
         if (!often)
             continue;
         uint64_t one;
         if (product && spv_constant(w->s->m, often, &one) && one == 1)
             often = 0;
-        r = sum(w, r,
-                product && often ? write(w, SpvOpIMul, w->type, product, often)
-                : product        ? product
-                                 : often);
+        r = terms_sum(&w->terms, r,
+                      product && often
+                          ? terms_put(&w->terms, SpvOpIMul, w->terms.type, product, often)
+                      : product ? product
+                                : often);
     }
-    return r ? r : spv_int_constant(w->s->m, w->type, 0);
+    return r ? r : spv_int_constant(w->s->m, w->terms.type, 0);
 }
 
 /* Of a type with a sign if it may be negative. */
 static SpvId write_stride(Writer *w, const Polynomial *p)
 {
-    const SpvType *t = spv_type(w->s->m, w->type);
+    const SpvType *t = spv_type(w->s->m, w->terms.type);
     SpvId stride = write_polynomial(w, p, false), with_sign = spv_int_type(w->s->m, t->bits, true);
     bool negative = false;
     for (uint32_t k = 0; k < p->n; k++)
         negative |= p->terms[k].times >> (t->bits - 1) & 1;
-    return negative && !t->is_signed ? write(w, SpvOpBitcast, with_sign, stride, 0) : stride;
+    return negative && !t->is_signed ? terms_put(&w->terms, SpvOpBitcast, with_sign, stride, 0)
+                                     : stride;
 }
 
 static void rewrite_load(Forwarder *s, const PassTile *t, SpvInst *load)
@@ -334,9 +293,10 @@ static void rewrite_load(Forwarder *s, const PassTile *t, SpvInst *load)
     const SpvInst *chain = t->source;
     uint32_t n = spv_n_operands(chain), operands[MOST_OPERANDS];
     Writer w = { .s = s,
-                 .at = load,
                  .u32 = spv_int_type(s->m, 32, false),
-                 .type = spv_type_of(s->m, spv_operand(chain, n - 1))->id };
+                 .terms = { .copies = s->copies,
+                            .at = load,
+                            .type = spv_type_of(s->m, spv_operand(chain, n - 1))->id } };
     Polynomial all;
     uint64_t order;
     all_terms(s, &all);
@@ -354,112 +314,20 @@ static void rewrite_load(Forwarder *s, const PassTile *t, SpvInst *load)
 
 /* ---- a variable ------------------------------------------------------------------------------ */
 
-static bool forward(Forwarder *s, SpvInst *variable)
+static void forward(Forwarder *s, SpvInst *variable)
 {
     PassTile *t = NEW(s->c->scratch, PassTile);
-    if (!copies_read(s->copies, variable, t) || spv_n_operands(t->source) > MOST_OPERANDS)
-        return false;
+    if (!copies_find(s->copies, variable, SpvOpCooperativeMatrixLoadKHR, t) ||
+        !copies_read(s->copies, t) || spv_n_operands(t->source) > MOST_OPERANDS)
+        return;
     for (uint32_t k = 0; k < t->loads.len; k++)
         if (!read_load(s, t, t->loads.data[k]))
-            return false;
+            return;
     for (uint32_t k = 0; k < t->loads.len; k++) {
         read_load(s, t, t->loads.data[k]);
         rewrite_load(s, t, t->loads.data[k]);
     }
-    for (uint32_t k = 0; k < t->copies.len; k++) {
-        const CfgLoop *loop = t->copies.data[k].loop;
-        edit_remove(s->m, t->copies.data[k].store);
-        if (loop)
-            s->emptied[loop->index] = 1;
-    }
-    edit_remove(s->m, variable);
-    return true;
-}
-
-/* ---- loops of nothing ------------------------------------------------------------------------ */
-
-static bool is_idle(const SpvInst *i)
-{
-    return spv_is_pure(i) || i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-           i->op == SpvOpLabel || i->op == SpvOpPhi || i->op == SpvOpLoopMerge ||
-           i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
-           i->op == SpvOpSelectionMerge || i->op == SpvOpLoad;
-}
-
-/* Nothing is done in the loop, and nobody wants what it computes. */
-static bool loop_is_idle(Forwarder *s, const CfgLoop *loop)
-{
-    for (uint32_t p = 0; p + 1 < s->g->n; p++) {
-        bool inside = cfg_in_loop(loop, s->g, p);
-        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
-            if (inside && !is_idle(i))
-                return false;
-            edit_ids(i, &s->ids);
-            for (uint32_t k = 0; !inside && k < s->ids.n; k++) {
-                const SpvInst *d = spv_def(s->m, i->words[s->ids.at[k]]);
-                if (d && d->block && d->op != SpvOpLabel &&
-                    cfg_in_loop(loop, s->g, s->g->position[d->block->index]))
-                    return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void remove_loops(Forwarder *s)
-{
-    for (uint32_t k = 0; k < s->g->n_loops; k++) {
-        const CfgLoop *loop = s->g->loops[k];
-        SpvBlock *header = s->g->blocks[loop->header].block;
-        if (!s->emptied[k] || !loop_is_idle(s, loop))
-            continue;
-        const SpvBlock *then = edit_block(s->m, spv_operand(header->insts.last, 1));
-        bool stays = cfg_in_loop(loop, s->g, s->g->position[then->index]);
-        loop_decide_exit(s->m, header, !stays, true);
-    }
-}
-
-/* ---- barriers -------------------------------------------------------------------------------- */
-
-static bool orders_workgroup_memory_only(const Forwarder *s, const SpvInst *i)
-{
-    const uint32_t others = SpvMemorySemanticsUniformMemoryMask |
-                            SpvMemorySemanticsCrossWorkgroupMemoryMask |
-                            SpvMemorySemanticsAtomicCounterMemoryMask |
-                            SpvMemorySemanticsImageMemoryMask | SpvMemorySemanticsOutputMemoryMask;
-    uint64_t semantics;
-    bool control = i->op == SpvOpControlBarrier;
-    return (control || i->op == SpvOpMemoryBarrier) &&
-           spv_constant(s->m, spv_operand(i, control ? 2 : 1), &semantics) && !(semantics & others);
-}
-
-/* Whether an instruction has anything to do with workgroup memory, or with who waits for whom. */
-static bool communicates(const Forwarder *s, const SpvInst *i)
-{
-    const SpvOpInfo *info = spv_op_info(i->op);
-    if (orders_workgroup_memory_only(s, i))
-        return false;
-    if (!info || info->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER) || i->op == SpvOpFunctionCall)
-        return true;
-    if (!(info->flags & SPV_OPF_MEMORY) || !spv_n_operands(i))
-        return false;
-    const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-    return !root || root->op != SpvOpVariable || spv_operand(root, 0) == SpvStorageClassWorkgroup;
-}
-
-static void remove_barriers(Forwarder *s)
-{
-    VEC(SpvInst *) barriers = { 0 };
-    for (SpvFunction *f = s->m->functions; f; f = f->next)
-        for (SpvBlock *b = f->first; b; b = b->next)
-            for (SpvInst *i = b->insts.first; i; i = i->next) {
-                if (communicates(s, i))
-                    return;
-                if (orders_workgroup_memory_only(s, i))
-                    vec_push(s->c->scratch, &barriers, i);
-            }
-    for (uint32_t k = 0; k < barriers.len; k++)
-        edit_remove(s->m, barriers.data[k]);
+    vec_push(s->c->scratch, &s->done, t);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -469,22 +337,15 @@ bool pass_forward(PassContext *c)
     if (!c->options->forward)
         return true;
     Forwarder *s = NEW(c->scratch, Forwarder);
-    bool changed = false;
     *s = (Forwarder){ .c = c, .m = c->module, .copies = NEW(c->scratch, PassCopies) };
     s->g = cfg_build(c->scratch, c->entry.function, c->sink);
     if (!s->g || !copies_open(s->copies, c, s->g))
         return s->g;
     s->subgroups = s->copies->invocations / c->options->subgroup_size;
-    s->emptied = NEW_ARRAY(c->scratch, uint8_t, s->g->n_loops + 1);
-    for (SpvInst *i = s->m->globals.first, *next; i; i = next) {
-        next = i->next;
+    for (SpvInst *i = s->m->globals.first; i; i = i->next)
         if (i->op == SpvOpVariable && spv_operand(i, 0) == SpvStorageClassWorkgroup)
-            changed |= forward(s, i);
-    }
-    if (!changed)
+            forward(s, i);
+    if (!s->done.len)
         return true;
-    remove_loops(s);
-    remove_barriers(s);
-    edit_sweep(s->m, c->scratch);
-    return pass_simplify(c);
+    return copies_forget(c, s->g, s->done.data, s->done.len) && pass_simplify(c);
 }

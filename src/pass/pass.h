@@ -26,6 +26,7 @@ typedef struct PassOptions {
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
     bool forward;        /* pass_forward */
+    bool unstage;        /* pass_unstage */
     bool whole;          /* pass_whole: invocations are lanes */
     bool whole_matrices; /* pass_promote: of variables of matrices alone, accessed as wholes */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */
@@ -110,6 +111,9 @@ bool pass_unroll(PassContext *c);
 /* In an OpenCL kernel, makes variables whose address is cast, and which are accessed at known
  * places that do not overlap, one variable a place; where places are computed, an array. */
 bool pass_pieces(PassContext *c);
+/* In a shader, with options->unstage: where a workgroup fills a variable of workgroup memory once,
+ * and its invocations read few elements each, computes these where they are read. Simplifies. */
+bool pass_unstage(PassContext *c);
 /* In a shader, with options->forward: where a workgroup copies parts of a buffer to a variable of
  * workgroup memory from which only matrices are loaded, loads them from the buffer instead, without
  * copies, and without barriers that nothing else waits at. Simplifies. */

@@ -23,6 +23,7 @@ static const Pass passes[] = {
     { "apart", pass_apart, false, false },
     { "promote", pass_promote, false, true },
     { "simplify", pass_simplify, true, true },
+    { "unstage", pass_unstage, true, false },
     { "trips", pass_trips, true, false },
     { "unroll", pass_unroll, true, true },
     { "structure", pass_structure, true, false },

@@ -16,6 +16,7 @@ enum { N_BUFFERS = 3, BYTES = 1 << 16 };
 
 typedef struct Case {
     const char *file;
+    const char *source;         /* NULL: what is in the file */
     bool floats;                /* what the buffers hold: small numbers as float or as uint */
     uint32_t groups[2], push[4];
     SpvSpecValue spec[4];
@@ -23,17 +24,17 @@ typedef struct Case {
 } Case;
 
 static const Case cases[] = {
-    { "gemm.comp", true, { 2, 2 }, { 128, 128, 80, 0x40000000 }, { { 0, 4 } }, 1 },
-    { "gemm.comp", true, { 1, 2 }, { 64, 16, 24, 0x3f800000 },
+    { "gemm.comp", NULL, true, { 2, 2 }, { 128, 128, 80, 0x40000000 }, { { 0, 4 } }, 1 },
+    { "gemm.comp", NULL, true, { 1, 2 }, { 64, 16, 24, 0x3f800000 },
       { { 0, 2 }, { 1, 1 }, { 2, 8 }, { 4, 8 } }, 4 },
-    { "gemm.comp", true, { 1, 1 }, { 128, 128, 0, 0x3f800000 }, { { 0, 1 } }, 1 },
-    { "returns.comp", false, { 2, 1 }, { 0 }, { { 0, 0 } }, 0 },
-    { "control.comp", false, { 1, 1 }, { 9, 0 }, { { 0, 0 } }, 0 },
-    { "control.comp", false, { 1, 1 }, { 9, 1 }, { { 0, 0 } }, 0 },
-    { "control.comp", false, { 1, 1 }, { 9, 3 }, { { 0, 0 } }, 0 },
-    { "aggregates.comp", true, { 1, 1 }, { 0 }, { { 0, 0 } }, 0 },
-    { "constants.comp", true, { 1, 1 }, { 0 }, { { 0, 8 }, { 1, 5 } }, 2 },
-    { "constants.comp", true, { 1, 1 }, { 0 }, { { 0, 4 }, { 2, 0 } }, 2 },
+    { "gemm.comp", NULL, true, { 1, 1 }, { 128, 128, 0, 0x3f800000 }, { { 0, 1 } }, 1 },
+    { "returns.comp", NULL, false, { 2, 1 }, { 0 }, { { 0, 0 } }, 0 },
+    { "control.comp", NULL, false, { 1, 1 }, { 9, 0 }, { { 0, 0 } }, 0 },
+    { "control.comp", NULL, false, { 1, 1 }, { 9, 1 }, { { 0, 0 } }, 0 },
+    { "control.comp", NULL, false, { 1, 1 }, { 9, 3 }, { { 0, 0 } }, 0 },
+    { "aggregates.comp", NULL, true, { 1, 1 }, { 0 }, { { 0, 0 } }, 0 },
+    { "constants.comp", NULL, true, { 1, 1 }, { 0 }, { { 0, 8 }, { 1, 5 } }, 2 },
+    { "constants.comp", NULL, true, { 1, 1 }, { 0 }, { { 0, 4 }, { 2, 0 } }, 2 },
 };
 
 typedef struct Compare {
@@ -41,6 +42,7 @@ typedef struct Compare {
     TestDiags diags;
     uint32_t subgroup_size;
     ToolStatus status;
+    bool staged; /* workgroup memory is left behind `unstage` */
     uint8_t *start, *want, *got; /* N_BUFFERS * BYTES each */
 } Compare;
 
@@ -75,9 +77,21 @@ static bool interpret(Compare *c, Arena *a, SpvModule *m, bool specialised, uint
     return ref_dispatch(a, m, &d, &result, &c->diags.sink);
 }
 
+static bool has_workgroup_memory(const SpvModule *m)
+{
+    const SpvInst *i = m->globals.first;
+    while (i && (i->op != SpvOpVariable || spv_operand(i, 0) != SpvStorageClassWorkgroup))
+        i = i->next;
+    return i;
+}
+
 static void after(void *user, const char *pass, SpvModule *m)
 {
     Compare *c = user;
+    if (!strcmp(pass, "unstage"))
+        c->staged = has_workgroup_memory(m);
+    else if (c->k->source && strcmp(pass, "whole"))
+        return;
     Arena a = { 0 };
     jmp_buf failed;
     a.on_failure = &failed;
@@ -95,25 +109,34 @@ static void after(void *user, const char *pass, SpvModule *m)
     arena_free(&a);
 }
 
+static const char *read_source(const char *path, Arena *a)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    char *source = arena_alloc(a, 65536);
+    source[fread(source, 1, 65535, f)] = '\0';
+    fclose(f);
+    return source;
+}
+
 static SpvModule *compile(Compare *c, Arena *a)
 {
     char path[1024];
     void *spirv;
     size_t size;
     snprintf(path, sizeof path, "%s%s", FOLDER, c->k->file);
-    FILE *f = fopen(path, "rb");
-    if (!f)
+    const char *source = c->k->source ? c->k->source : read_source(path, a);
+    if (!source)
         return NULL;
-    char *source = arena_alloc(a, 65536);
-    size_t n = fread(source, 1, 65536, f);
-    fclose(f);
     GlslOptions options = { .target_env = "vulkan1.3" };
-    ToolSource named = { source, n, path };
+    ToolSource named = { source, strlen(source), path };
     c->status = glsl_compile(a, &named, &options, &spirv, &size, &c->diags.sink);
     return c->status == TOOL_OK ? spv_read(a, spirv, size, path, &c->diags.sink) : NULL;
 }
 
-static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
+/* Whether workgroup memory that was staged to is gone. */
+static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise)
 {
     static const uint32_t all = N_BUFFERS * BYTES;
     Compare c = { .k = k, .subgroup_size = subgroup_size, .status = TOOL_IO };
@@ -124,7 +147,7 @@ static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     if (setjmp(failed)) {
         test_fail(__FILE__, __LINE__, "out of memory");
         arena_free(&a);
-        return;
+        return false;
     }
     c.start = arena_alloc(&a, all);
     c.want = arena_alloc(&a, all);
@@ -132,7 +155,7 @@ static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     fill(&c);
     SpvModule *m = compile(&c, &a);
     PassOptions o = { .spec = k->spec, .n_spec = k->n_spec, .subgroup_size = subgroup_size,
-                      .optimise = optimise, .after = after, .user = &c };
+                      .optimise = optimise, .unstage = true, .after = after, .user = &c };
     SpvEntryPoint entry;
     if (c.status == TOOL_MISSING)
         printf("no glslang: %s is not tested\n", k->file);
@@ -143,6 +166,7 @@ static void run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     else
         CHECK(pass_pipeline(m, &o, &entry, &c.diags.sink));
     arena_free(&a);
+    return !c.staged;
 }
 
 TEST(every_pass_keeps_the_meaning)
@@ -162,4 +186,128 @@ TEST(the_minimum)
 {
     for (uint32_t k = 0; k < COUNT_OF(cases); k++)
         run_case(&cases[k], 32, false);
+}
+
+/* ---- tiles that a workgroup stages ----------------------------------------------------------- */
+
+static uint32_t any(Rng *rng, uint32_t n) { return (uint32_t)(rng_uniform(rng) * n) % n; }
+
+static const char *one_of(Rng *rng, const char *const *texts, uint32_t n)
+{
+    return texts[any(rng, n)];
+}
+
+typedef struct Tile {
+    uint32_t local[2], before[2], behind[2]; /* of the workgroup's own elements */
+    uint32_t reads, most; /* that are worth it */
+    bool turned; /* read by columns */
+} Tile;
+
+static void write_filling(Rng *rng, Arena *a, Str *s, Tile *t)
+{
+    static const char *const element[] = { "a[v * n + u]", "T(a[v * n + u] + T(one))",
+        "(u & 1) == 0 ? a[v * n + u] : u < 5 ? T(one) : a[v * n + u - 1]",
+        "u >= 0 && u < n && v >= 0 && v < h ? a[v * n + u] : T(zero)",
+        "v < h ? a[max(v, 0) * n + clamp(u, 0, n - 1)] : T(one)",
+        "a[clamp(v, 0, h - 1) * n + clamp(u, 0, n - 1)]" };
+    static const char *const origin[] = { "int(gl_WorkGroupID[k] * gl_WorkGroupSize[k])",
+        "int(gl_GlobalInvocationID[k]) - int(gl_LocalInvocationID[k])" };
+    static const char *const loops[] = {
+        "for (int j = ly; j < H; j += LY) for (int i = lx; i < W; i += LX)",
+        "for (int i = lx; i < W; i += LX) for (int j = ly; j < H; j += LY)",
+        "for (int at = int(gl_LocalInvocationIndex); at < W * H; at += LX * LY)" };
+    bool single = !(t->before[0] | t->before[1] | t->behind[0] | t->behind[1]) && any(rng, 2);
+    uint32_t loop = any(rng, 3);
+    uint32_t form = any(rng, COUNT_OF(element)); /* the last three stay inside */
+    t->most = form < 2 ? 64 : form < 5 ? 6 : 12;
+    str_printf(a, s, "#define SHIFT %u\n#define ORIGIN(k) (%s)\n",
+               form < 3 ? 2 : 2 * any(rng, 2), one_of(rng, origin, 2));
+    str_printf(a, s, "int ox = ORIGIN(0), oy = ORIGIN(1);\n");
+    str_printf(a, s, "%s { %s\n", single ? "" : loops[loop],
+               single      ? "int i = lx, j = ly;"
+               : loop == 2 ? "int i = at % W, j = at / W;"
+                           : "");
+    str_printf(a, s, "int u = ox + i - BX + SHIFT, v = oy + j - BY + SHIFT;\n%s = %s; }\n",
+               any(rng, 2) ? "tile[j * W + i]" : "tile[i + W * j]", element[form]);
+}
+
+static void write_reads(Rng *rng, Arena *a, Str *s, Tile *t)
+{
+    const char *at = t->turned ? "tile[(lx + BX + (%s)) * W + ly + BY + (%s)]"
+                               : "tile[(ly + BY + (%s)) * W + lx + BX + (%s)]";
+    if (any(rng, 3) == 0) {
+        t->reads = (t->before[0] + 1 + t->behind[0]) * (t->before[1] + 1 + t->behind[1]);
+        str_printf(a, s, "for (int y = -BY; y <= EY; y++) for (int x = -BX; x <= EX; x++) ");
+        str_printf(a, s, "sum = sum * 5u + uint(int(");
+        str_printf(a, s, at, "y", "x");
+        str_printf(a, s, "));\n");
+        return;
+    }
+    t->reads = 1 + any(rng, 5);
+    for (uint32_t n = t->reads; n--;) {
+        char dx[16], dy[16];
+        snprintf(dx, sizeof dx, "%d", (int)any(rng, t->before[0] + t->behind[0] + 1) -
+                                          (int)t->before[0]);
+        snprintf(dy, sizeof dy, "%d", (int)any(rng, t->before[1] + t->behind[1] + 1) -
+                                          (int)t->before[1]);
+        str_printf(a, s, "sum = sum * 5u + uint(int(");
+        str_printf(a, s, at, t->turned ? dx : dy, t->turned ? dy : dx);
+        str_printf(a, s, "));\n");
+    }
+}
+
+static const char *staged_kernel(Rng *rng, Arena *a, Tile *t)
+{
+    static const char *const types[] = { "float", "uint", "int", "int8_t", "uint16_t",
+                                         "float16_t" };
+    static const char *const head =
+        "#version 460\n"
+        "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+        "#extension GL_EXT_shader_16bit_storage : require\n"
+        "#extension GL_EXT_shader_8bit_storage : require\n"
+        "#define T %s\n#define LX %u\n#define LY %u\n"
+        "#define BX %u\n#define BY %u\n#define EX %u\n#define EY %u\n"
+        "#define W (LX + BX + EX)\n#define H (LY + BY + EY)\n"
+        "layout(local_size_x = LX, local_size_y = LY) in;\n"
+        "layout(binding = 0) readonly buffer A { T a[]; };\n"
+        "layout(binding = 2) buffer C { uint c[]; };\n"
+        "layout(push_constant) uniform P { int n, h, zero, one; };\n"
+        "shared T tile[W * H];\n"
+        "void main() {\n"
+        "int lx = int(gl_LocalInvocationID.x), ly = int(gl_LocalInvocationID.y);\n"
+        "uint sum = 1u;\n";
+    Str s = { 0 };
+    uint32_t x = 2 + any(rng, 4);
+    *t = (Tile){ .local = { 1u << x, 1u << (5 + any(rng, 2) - x) } };
+    for (uint32_t k = 0; k < 4 && any(rng, 4); k++)
+        *(k < 2 ? &t->before[k] : &t->behind[k - 2]) = any(rng, 3);
+    t->turned = t->local[0] == t->local[1] && t->before[0] == t->before[1] &&
+                t->behind[0] == t->behind[1] && any(rng, 2);
+    const char *type = one_of(rng, types, COUNT_OF(types));
+    str_printf(a, &s, head, type, t->local[0], t->local[1], t->before[0], t->before[1],
+               t->behind[0], t->behind[1]);
+    write_filling(rng, a, &s, t);
+    str_printf(a, &s, "barrier();\n");
+    write_reads(rng, a, &s, t);
+    str_printf(a, &s, "c[gl_GlobalInvocationID.y * 128 + gl_GlobalInvocationID.x] = sum;\n}\n");
+    return s.data;
+}
+
+TEST(tiles_that_are_not_staged)
+{
+    uint32_t gone = 0;
+    for (uint32_t k = 0; k < 120 / HEDDLE_TEST_STEP; k++) {
+        Rng rng = { 1000 + k };
+        Arena a = { 0 };
+        Tile t;
+        Case c = { .file = "a staged tile", .floats = k % 2, .groups = { 2, 2 },
+                   .push = { 70, 40, 0, 1 } };
+        c.source = staged_kernel(&rng, &a, &t);
+        bool want = !t.turned && t.reads <= t.most, is_gone = run_case(&c, 32, true);
+        if (is_gone != want)
+            test_fail(__FILE__, __LINE__, "%s:\n%s", is_gone ? "not staged" : "staged", c.source);
+        gone += is_gone;
+        arena_free(&a);
+    }
+    CHECK(gone);
 }

@@ -4,8 +4,8 @@
 // from, where that can be said by a place and a stride.
 //
 // Row by row, transposed on the way, by vectors, by the components of LocalInvocationID, by signed
-// numbers, in loops that are not unrolled:
-// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED; do \
+// numbers, in loops that are not unrolled, also one in another:
+// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED NESTED; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=GONE || exit 1; done
 // RUN: %heddle compile %s -D TURNED --emit passes | %filecheck %s --check-prefix=TURNED
 // RUN: %heddle compile %s -D PLAIN --emit passes | %filecheck %s --check-prefix=PLAIN
@@ -16,8 +16,8 @@
 // RUN: for K in COHERENT GUARDED PARTLY WRITTEN READ_TOO EARLY CHANGED TWO; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STAYS || exit 1; done
 //
-// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED GUARDED PARTLY WRITTEN READ_TOO \
-// RUN:   CHANGED TWO; do \
+// RUN: for K in PLAIN TURNED VECTORS SQUARE SIGNED BY_COLUMN LOOPED STRIDED NESTED GUARDED PARTLY \
+// RUN:   WRITTEN READ_TOO CHANGED TWO; do \
 // RUN:   run="%heddle run %s -D $K --bind 0=randn:f16[8192]@1 --bind 1=randn:f16[8192]@2"; \
 // RUN:   run="$run --bind 2=zeros:f32[8192] --push list:u32:64,64,128 --groups 2,2"; \
 // RUN:   $run --device reference --out 2=%t.npy || exit 1; for I in host x86-64-v3; do \
@@ -58,7 +58,7 @@ layout(local_size_x = 128) in;
 #define NUMBER uint
 #endif
 
-#ifdef STRIDED
+#if defined STRIDED || defined NESTED
 #define OWN 0
 #else
 #define OWN NUMBER(ME)
@@ -119,6 +119,10 @@ void main()
         for (NUMBER e = 0; e < T * T; e += 128) {
 #elif defined STRIDED
         for (NUMBER e = NUMBER(ME); e < T * T; e += 128) {
+#elif defined NESTED
+        for (NUMBER y = NUMBER(ME) / T; y < T; y += 128 / T)
+        for (NUMBER z = NUMBER(ME) % T; z < T; z += T) {
+            NUMBER e = y * T + z;
 #elif defined PARTLY
         [[unroll]] for (NUMBER e = 0; e < T * T - 128; e += 128) {
 #else

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * forget: what nobody loads from any more. In: variables of workgroup memory that were copied to
+ * (copies.c), and whose loads are gone. Out: no variables, no copies, no loops that did nothing
+ * else, and no barriers that nothing else waits at.
+ */
+#include "pass/edit.h"
+
+typedef struct Forgetter {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    PassIdWords ids;
+} Forgetter;
+
+/* ---- loops of nothing ------------------------------------------------------------------------ */
+
+static bool is_idle(const SpvInst *i)
+{
+    return spv_is_pure(i) || i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
+           i->op == SpvOpLabel || i->op == SpvOpPhi || i->op == SpvOpLoopMerge ||
+           i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
+           i->op == SpvOpSelectionMerge || i->op == SpvOpLoad;
+}
+
+/* Nothing is done in the loop, and nobody wants what it computes. */
+static bool loop_is_idle(Forgetter *s, const CfgLoop *loop)
+{
+    for (uint32_t p = 0; p + 1 < s->g->n; p++) {
+        bool inside = cfg_in_loop(loop, s->g, p);
+        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
+            if (inside && !is_idle(i))
+                return false;
+            edit_ids(i, &s->ids);
+            for (uint32_t k = 0; !inside && k < s->ids.n; k++) {
+                const SpvInst *d = spv_def(s->m, i->words[s->ids.at[k]]);
+                if (d && d->block && d->op != SpvOpLabel &&
+                    cfg_in_loop(loop, s->g, s->g->position[d->block->index]))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void remove_loop(Forgetter *s, const SpvBlock *header)
+{
+    uint32_t at = s->g->position[header->index];
+    const CfgLoop *loop = at < s->g->n ? s->g->blocks[at].loop : NULL;
+    SpvBlock *b = loop ? s->g->blocks[at].block : NULL;
+    if (!loop || loop->header != at || b->insts.last->op != SpvOpBranchConditional ||
+        !loop_is_idle(s, loop)) /* done, if two tiles were copied in it */
+        return;
+    const SpvBlock *then = edit_block(s->m, spv_operand(b->insts.last, 1));
+    bool stays = cfg_in_loop(loop, s->g, s->g->position[then->index]);
+    loop_decide_exit(s->m, b, !stays, true);
+}
+
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+static bool orders_workgroup_memory_only(const Forgetter *s, const SpvInst *i)
+{
+    const uint32_t others = SpvMemorySemanticsUniformMemoryMask |
+                            SpvMemorySemanticsCrossWorkgroupMemoryMask |
+                            SpvMemorySemanticsAtomicCounterMemoryMask |
+                            SpvMemorySemanticsImageMemoryMask | SpvMemorySemanticsOutputMemoryMask;
+    uint64_t semantics;
+    bool control = i->op == SpvOpControlBarrier;
+    return (control || i->op == SpvOpMemoryBarrier) &&
+           spv_constant(s->m, spv_operand(i, control ? 2 : 1), &semantics) && !(semantics & others);
+}
+
+/* Whether an instruction has anything to do with workgroup memory, or with who waits for whom. */
+static bool communicates(const Forgetter *s, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    if (orders_workgroup_memory_only(s, i))
+        return false;
+    if (!info || info->flags & (SPV_OPF_ATOMIC | SPV_OPF_BARRIER) || i->op == SpvOpFunctionCall)
+        return true;
+    if (!(info->flags & SPV_OPF_MEMORY) || !spv_n_operands(i))
+        return false;
+    const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
+    return !root || root->op != SpvOpVariable || spv_operand(root, 0) == SpvStorageClassWorkgroup;
+}
+
+static void remove_barriers(Forgetter *s)
+{
+    VEC(SpvInst *) barriers = { 0 };
+    for (SpvFunction *f = s->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                if (communicates(s, i))
+                    return;
+                if (orders_workgroup_memory_only(s, i))
+                    vec_push(s->c->scratch, &barriers, i);
+            }
+    for (uint32_t k = 0; k < barriers.len; k++)
+        edit_remove(s->m, barriers.data[k]);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+bool copies_forget(PassContext *c, const Cfg *g, PassTile *const *tiles, uint32_t n)
+{
+    VEC(SpvBlock *) headers = { 0 };
+    Forgetter *s = NEW(c->scratch, Forgetter);
+    *s = (Forgetter){ .c = c, .m = c->module };
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t j = 0; j < tiles[k]->copies.len; j++) {
+            const PassNest *nest = &tiles[k]->copies.data[j].nest;
+            edit_remove(s->m, tiles[k]->copies.data[j].store);
+            if (nest->n)
+                vec_push(c->scratch, &headers, g->blocks[nest->loops[0].loop->header].block);
+        }
+        edit_remove(s->m, tiles[k]->variable);
+    }
+    spv_number_blocks(c->entry.function);
+    s->g = cfg_build(c->scratch, c->entry.function, c->sink);
+    if (!s->g)
+        return false;
+    for (uint32_t k = 0; k < headers.len; k++)
+        remove_loop(s, headers.data[k]);
+    remove_barriers(s);
+    edit_sweep(s->m, c->scratch);
+    return true;
+}
