@@ -13,8 +13,8 @@
  * with the components of its LocalInvocationId and the counters of its loops. All else is computed
  * again, as long as that ends at what invocations share or at memory that nobody writes.
  *
- * What a loop around both fills and reads stays: such tiles are read many times, and lie closer
- * together than what they come from.
+ * What a loop around fills again and again, and very many read, stays: it lies closer together than
+ * what it comes from.
  */
 #include "pass/edit.h"
 
@@ -22,11 +22,13 @@ enum {
     DIMENSIONS = 3 + COPIES_NESTED, /* LocalInvocationId, and counters */
     MOST_SAMPLES = 1 << 14,         /* of all loads */
     MOST_AGAIN = 64,                /* instructions, of an element */
+    MOST_DEEP = 64,
     /* elements by an invocation, of which each is a load, takes choices, or is tested for */
     MOST_READ = 64,
     MOST_CHOSEN = 12,
     MOST_TESTED = 6,
-    MOST_DEEP = 64,
+    MOST_SHARED = 16, /* reads of an element, in a loop around */
+    MOST_APART = 8,   /* elements from one invocation's to the next one's */
 };
 
 /* Who fills an element. */
@@ -453,9 +455,9 @@ static Walk how_fit_walks(const Unstager *s, const Fit *f)
     Walk walk = STAYS;
     for (uint32_t k = 0; k < s->tile->loads.len; k++) {
         const Polynomial *slope = &f[k].slope[0];
-        walk = MAX(walk, !slope->n                                      ? STAYS
-                         : polynomial_number(slope, &step) && step == 1 ? GOES_ON
-                                                                        : LEAPS);
+        walk = MAX(walk, !slope->n                                               ? STAYS
+                         : polynomial_number(slope, &step) && step <= MOST_APART ? GOES_ON
+                                                                                 : LEAPS);
     }
     return walk;
 }
@@ -640,23 +642,33 @@ static void open_roles(Unstager *s)
     s->most = MOST_READ;
 }
 
-/* It is filled by one store, once. */
-static bool is_filled_once(Unstager *s)
+static bool has_one_store(Unstager *s)
 {
     if (s->tile->copies.len != 1)
         return false;
     s->copy = &s->tile->copies.data[0];
     s->store = s->g->position[s->copy->store->block->index];
-    const CfgLoop *loop =
-        s->copy->nest.n ? outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
-    return !loop;
+    return true;
+}
+
+/* A loop around both fills and reads it again and again. */
+static bool is_in_loop(const Unstager *s)
+{
+    return s->copy->nest.n ? outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
+}
+
+/* How many invocations read an element, or how often. */
+static uint64_t reads_of_each(const Unstager *s)
+{
+    return reads_each(s) * s->copies->invocations / s->tile->units;
 }
 
 static bool can_unstage(Unstager *s, SpvInst *variable)
 {
     s->tile = NEW(s->c->scratch, PassTile);
-    if (!copies_find(s->copies, variable, SpvOpLoad, s->tile) || !is_filled_once(s) ||
-        !find_fillings(s) || !find_reads(s) || reads_each(s) > MOST_READ)
+    if (!copies_find(s->copies, variable, SpvOpLoad, s->tile) || !has_one_store(s) ||
+        !find_fillings(s) || !find_reads(s) || reads_each(s) > MOST_READ ||
+        (is_in_loop(s) && reads_of_each(s) > MOST_SHARED))
         return false;
     open_roles(s);
     return look(s, spv_operand(s->copy->store, 1), 0) && goes_on(s) && reads_each(s) <= s->most;

@@ -200,7 +200,7 @@ static const char *one_of(Rng *rng, const char *const *texts, uint32_t n)
 typedef struct Tile {
     uint32_t local[2], before[2], behind[2]; /* of the workgroup's own elements */
     uint32_t reads, most; /* that are worth it */
-    bool turned; /* read by columns */
+    bool turned, again; /* read by columns; in each iteration of a loop */
 } Tile;
 
 static void write_filling(Rng *rng, Arena *a, Str *s, Tile *t)
@@ -223,11 +223,13 @@ static void write_filling(Rng *rng, Arena *a, Str *s, Tile *t)
     str_printf(a, s, "#define SHIFT %u\n#define ORIGIN(k) (%s)\n",
                form < 3 ? 2 : 2 * any(rng, 2), one_of(rng, origin, 2));
     str_printf(a, s, "int ox = ORIGIN(0), oy = ORIGIN(1);\n");
-    str_printf(a, s, "%s { %s\n", single ? "" : loops[loop],
+    t->again = any(rng, 4) == 0;
+    str_printf(a, s, "for (int k = 0; k < %s; k += 2) {\n%s { %s\n", t->again ? "h - 35" : "1",
+               single ? "" : loops[loop],
                single      ? "int i = lx, j = ly;"
                : loop == 2 ? "int i = at % W, j = at / W;"
                            : "");
-    str_printf(a, s, "int u = ox + i - BX + SHIFT, v = oy + j - BY + SHIFT;\n%s = %s; }\n",
+    str_printf(a, s, "int u = ox + i - BX + SHIFT, v = oy + j - BY + SHIFT + k;\n%s = %s; }\n",
                any(rng, 2) ? "tile[j * W + i]" : "tile[i + W * j]", element[form]);
 }
 
@@ -289,7 +291,8 @@ static const char *staged_kernel(Rng *rng, Arena *a, Tile *t)
     write_filling(rng, a, &s, t);
     str_printf(a, &s, "barrier();\n");
     write_reads(rng, a, &s, t);
-    str_printf(a, &s, "c[gl_GlobalInvocationID.y * 128 + gl_GlobalInvocationID.x] = sum;\n}\n");
+    str_printf(a, &s, "barrier();\n}\n"
+                      "c[gl_GlobalInvocationID.y * 128 + gl_GlobalInvocationID.x] = sum;\n}\n");
     return s.data;
 }
 
@@ -303,7 +306,8 @@ TEST(tiles_that_are_not_staged)
         Case c = { .file = "a staged tile", .floats = k % 2, .groups = { 2, 2 },
                    .push = { 70, 40, 0, 1 } };
         c.source = staged_kernel(&rng, &a, &t);
-        bool want = !t.turned && t.reads <= t.most, is_gone = run_case(&c, 32, true);
+        bool want = !t.turned && t.reads <= t.most && (!t.again || t.reads <= 16);
+        bool is_gone = run_case(&c, 32, true);
         if (is_gone != want)
             test_fail(__FILE__, __LINE__, "%s:\n%s", is_gone ? "not staged" : "staged", c.source);
         gone += is_gone;

@@ -3,20 +3,19 @@
 // Tiles that a workgroup fills once are computed where they are read.
 //
 // With a border, whatever is outside of the array, and by either way to go through the tile; of two
-// dimensions; two of them; read in loops; what invocations have filled themselves:
-// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN; do \
+// dimensions; two of them; read in loops; what invocations have filled themselves; in a loop around:
+// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN AROUND; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=GONE || exit 1; done
 // RUN: for K in BORDER TESTED FLAT TWO; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STRAIGHT || exit 1; done
 //
-// Not where a tile is filled by columns of the array, by two stores, for each iteration of a loop, or
-// partly; where it is read too often for tests, by neighbours too many for the array's rows, or
-// written again; where the array is written, too, volatile, or read by what was read; where what it
+// Not where a tile is filled by columns of the array, by two stores, or partly; where it is read too
+// often for tests, or in a loop around by too many invocations, or written again; where the array is written, too, volatile, or read by what was read; where what it
 // is filled with takes long to compute, differs by invocation, or comes from the tile itself:
-// RUN: for K in TURNED HALVES AROUND PARTLY OFTEN AGAIN WRITTEN VOLATILE INDIRECT SLOW MINE; do \
+// RUN: for K in TURNED HALVES PARTLY OFTEN SHARED AGAIN WRITTEN VOLATILE INDIRECT SLOW MINE; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STAYS || exit 1; done
 //
-// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED HALVES AROUND OFTEN AGAIN WRITTEN \
+// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED HALVES AROUND OFTEN SHARED AGAIN WRITTEN \
 // RUN:   VOLATILE INDIRECT SLOW MINE; do for R in "" --robust; do \
 // RUN:   run="%heddle run %s -D $K $R --bind 0=iota:f32[4096] --bind 1=randn:f32[4096]@2"; \
 // RUN:   run="$run --bind 2=zeros:f32[4096] --push list:u32:40 --groups 2,4"; \
@@ -85,7 +84,7 @@ void main()
     int lx = int(gl_LocalInvocationID.x), ly = int(gl_LocalInvocationID.y);
     int x0 = x - lx, y0 = y - ly;
     float sum = 0;
-#ifdef AROUND
+#if defined AROUND || defined SHARED
     for (int k = 0; k < n; k += 8) {
         y0 = k;
         barrier();
@@ -121,12 +120,15 @@ void main()
 #elif defined LOOPED || defined OFTEN
     [[dont_unroll]] for (int j = 0; j < 3; j++) [[unroll]] for (int i = 0; i < 3; i++)
         sum = sum * 0.5 + TILE(lx + i, ly + j);
+#elif defined SHARED
+    for (int j = 0; j < 3; j++) for (int i = 0; i < X; i++)
+        sum = sum * 0.5 + TILE(i, ly + j);
 #elif defined TWO
     sum = TILE(lx, ly) + TILE(lx + 2, ly + 1) * other[ly * W + lx + 1];
 #else
     sum += TILE(lx, ly) + TILE(lx + 2, ly + 1) * 2.0 - TILE(lx + 1, ly + 2);
 #endif
-#ifdef AROUND
+#if defined AROUND || defined SHARED
     }
 #elif defined AGAIN
     barrier();
