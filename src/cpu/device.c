@@ -199,7 +199,7 @@ static bool can_be_robust(const DeviceCompile *how, DiagSink *sink)
     return false;
 }
 
-static PassOptions passes_of(const DeviceCompile *how)
+static PassOptions passes_of(const Cpu *c, const DeviceCompile *how)
 {
     return (PassOptions){ .entry = how->entry,
                           .spec = how->specs,
@@ -207,7 +207,7 @@ static PassOptions passes_of(const DeviceCompile *how)
                           .subgroup_size = how->subgroup_size,
                           .optimise = !how->no_optimisation,
                           .forward = true,
-                          .unstage = true,
+                          .unstage = c->target.vector_bits / 8,
                           .whole = true,
                           .keep_variables = how->debug && how->no_optimisation };
 }
@@ -233,7 +233,7 @@ static CpuOptions options_of(const DeviceCompile *how)
 /* Where better code, or code for a workgroup's size, can take its place. */
 static void begin_tiers(Cpu *c, CpuCompiled *k, const SpvModule *source, const DeviceCompile *how)
 {
-    PassOptions passes = passes_of(how);
+    PassOptions passes = passes_of(c, how);
     CpuOptions options = options_of(how);
     if (cpu_tiered_helps(k->code) && options.tier == CPU_TIER_AUTO && c->tiers)
         k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, k->code);
@@ -244,7 +244,7 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
 {
     Cpu *c = (Cpu *)d;
     (void)arena;
-    PassOptions passes = passes_of(how);
+    PassOptions passes = passes_of(c, how);
     CpuOptions options = options_of(how);
     if (!can_be_robust(how, sink))
         return HEDDLE_ERROR_UNSUPPORTED;

@@ -26,7 +26,7 @@ typedef struct PassOptions {
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
     bool forward;        /* pass_forward */
-    bool unstage;        /* pass_unstage */
+    uint32_t unstage;    /* pass_unstage: invocations that run side by side; 0: it does nothing */
     bool whole;          /* pass_whole: invocations are lanes */
     bool whole_matrices; /* pass_promote: of variables of matrices alone, accessed as wholes */
     /* not NULL: hinted loops load ahead into registers, and the outcome is stored here */

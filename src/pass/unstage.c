@@ -14,7 +14,7 @@
  * again, as long as that ends at what invocations share or at memory that nobody writes.
  *
  * What a loop around fills again and again, and very many read, stays: it lies closer together than
- * what it comes from.
+ * what it comes from, which each few invocations would go through from one end to the other.
  */
 #include "pass/edit.h"
 
@@ -27,8 +27,10 @@ enum {
     MOST_READ = 64,
     MOST_CHOSEN = 12,
     MOST_TESTED = 6,
-    MOST_SHARED = 16, /* reads of an element, in a loop around */
-    MOST_APART = 8,   /* elements from one invocation's to the next one's */
+    /* in a loop around: reads of an element, and of invocations so many that run side by side */
+    MOST_SHARED = 16,
+    MOST_GROUPS = 4,
+    MOST_APART = 8, /* elements from one invocation's to the next one's */
 };
 
 /* Who fills an element. */
@@ -657,10 +659,11 @@ static bool is_in_loop(const Unstager *s)
     return s->copy->nest.n ? outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
 }
 
-/* How many invocations read an element, or how often. */
-static uint64_t reads_of_each(const Unstager *s)
+static bool is_much_shared(const Unstager *s)
 {
-    return reads_each(s) * s->copies->invocations / s->tile->units;
+    uint32_t invocations = s->copies->invocations;
+    return reads_each(s) * invocations > (uint64_t)MOST_SHARED * s->tile->units ||
+           invocations > MOST_GROUPS * s->c->options->unstage;
 }
 
 static bool can_unstage(Unstager *s, SpvInst *variable)
@@ -668,7 +671,7 @@ static bool can_unstage(Unstager *s, SpvInst *variable)
     s->tile = NEW(s->c->scratch, PassTile);
     if (!copies_find(s->copies, variable, SpvOpLoad, s->tile) || !has_one_store(s) ||
         !find_fillings(s) || !find_reads(s) || reads_each(s) > MOST_READ ||
-        (is_in_loop(s) && reads_of_each(s) > MOST_SHARED))
+        (is_in_loop(s) && is_much_shared(s)))
         return false;
     open_roles(s);
     return look(s, spv_operand(s->copy->store, 1), 0) && goes_on(s) && reads_each(s) <= s->most;

@@ -155,7 +155,7 @@ static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     fill(&c);
     SpvModule *m = compile(&c, &a);
     PassOptions o = { .spec = k->spec, .n_spec = k->n_spec, .subgroup_size = subgroup_size,
-                      .optimise = optimise, .unstage = true, .after = after, .user = &c };
+                      .optimise = optimise, .unstage = 32, .after = after, .user = &c };
     SpvEntryPoint entry;
     if (c.status == TOOL_MISSING)
         printf("no glslang: %s is not tested\n", k->file);
