@@ -67,6 +67,8 @@ typedef struct Compilation {
     char name[256];
     bool any_subgroup_size; /* nobody has asked for one */
     bool llvm_owned;        /* the LLVM module is ours to dispose of */
+    uint8_t *restricted; /* by id, n_restricted of them: variables that the program declares so */
+    uint32_t n_restricted;
 } Compilation;
 
 static bool fail(Compilation *c, const char *what)
@@ -167,6 +169,17 @@ static void allow_coarse(Compilation *c)
         c->passes.coarse = &c->coarse;
 }
 
+/* Variables of which the program has said itself that they are apart. */
+static void find_restricted(Compilation *c, SpvModule *m)
+{
+    c->n_restricted = m->bound;
+    c->restricted = NEW_ARRAY(&c->arena, uint8_t, m->bound);
+    for (const SpvInst *i = m->globals.first; i; i = i->next)
+        if (i->op == SpvOpDecorate && spv_operand(i, 1) == SpvDecorationRestrict &&
+            spv_operand(i, 0) < m->bound)
+            c->restricted[spv_operand(i, 0)] = 1;
+}
+
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -176,6 +189,7 @@ static bool lower(Compilation *c)
     m->name = c->source->name;
     give_local_size(c, m);
     allow_coarse(c);
+    find_restricted(c, m);
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
     choose_local_size(c);
@@ -241,6 +255,24 @@ static bool keep_remarks(Compilation *c)
     return r;
 }
 
+/* Slots of buffers that the passes have taken for different memory than others. */
+static void note_apart(Compilation *c)
+{
+    uint32_t n;
+    SpvModule *m = c->emit->module;
+    for (SpvInst *i = m->globals.first; c->kernel->slots && i; i = i->next) {
+        if (i->op != SpvOpVariable || !spv_has_decoration(m, i->id, -1, SpvDecorationRestrict) ||
+            (i->id < c->n_restricted && c->restricted[i->id]))
+            continue;
+        const uint32_t *set = spv_decoration(m, i->id, -1, SpvDecorationDescriptorSet, &n);
+        const uint32_t *binding = spv_decoration(m, i->id, -1, SpvDecorationBinding, &n);
+        for (uint32_t s = 0; s < c->kernel->n_slots; s++) {
+            CpuSlot *x = &c->kernel->slots[s];
+            x->apart |= x->set == (set ? *set : 0) && x->binding == (binding ? *binding : 0);
+        }
+    }
+}
+
 /* What was found out about the kernel. */
 static bool keep_facts(Compilation *c)
 {
@@ -252,8 +284,13 @@ static bool keep_facts(Compilation *c)
     k->slots = calloc(e->slots.len + 1, sizeof *k->slots);
     for (uint32_t s = 0; k->slots && s < k->n_slots; s++) {
         const EmitSlot *x = &e->slots.data[s];
-        k->slots[s] = (CpuSlot){ x->set, x->binding, x->count, x->storage, x->written };
+        k->slots[s] = (CpuSlot){ .set = x->set,
+                                 .binding = x->binding,
+                                 .count = x->count,
+                                 .storage = x->storage,
+                                 .written = x->written };
     }
+    note_apart(c);
     return (k->slots && rows_keep(e, k) && counters_keep(e, k) && keep_remarks(c)) ||
            fail(c, "out of memory while compiling");
 }
@@ -326,6 +363,21 @@ CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions
         return c.kernel;
     cpu_kernel_free(c.kernel);
     return NULL;
+}
+
+bool cpu_inputs_keep(CpuInputs *in, const SpvModule *source, const PassOptions *passes,
+                     const CpuOptions *options)
+{
+    jmp_buf oom;
+    PassOptions *p = &in->passes;
+    *in = (CpuInputs){ .passes = *passes, .options = *options };
+    if (ARENA_GUARD(&in->arena, oom))
+        return false;
+    in->source = spv_clone(&in->arena, source);
+    p->entry = p->entry ? arena_strdup(&in->arena, p->entry) : NULL;
+    p->spec = p->n_spec ? arena_copy(&in->arena, p->spec, p->n_spec * sizeof *p->spec) : NULL;
+    in->arena.on_failure = NULL;
+    return true;
 }
 
 void cpu_kernel_free(CpuKernel *k)

@@ -16,6 +16,16 @@
 /* Takes a private copy of the module. NULL after reporting. Thread-safe. */
 CpuKernel *cpu_compile(const SpvModule *m, const CpuTarget *t, const PassOptions *passes,
                        const CpuOptions *o, DiagSink *sink);
+/* What that takes, for later: with the module, and what the options of the passes point to, in
+ * `arena`, which is for the caller to free. False: out of memory, and nothing is kept. */
+typedef struct CpuInputs {
+    Arena arena;
+    const SpvModule *source;
+    PassOptions passes;
+    CpuOptions options;
+} CpuInputs;
+bool cpu_inputs_keep(CpuInputs *in, const SpvModule *source, const PassOptions *passes,
+                     const CpuOptions *options);
 void cpu_kernel_free(CpuKernel *k);
 /* "FILE:ENTRY" into out, as profilers show the kernel; returns out. */
 const char *cpu_kernel_name(char *out, size_t size, const SpvModule *m, const char *entry);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cpu/apart.h"
 #include "cpu/cpu.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/run/fault.h"
@@ -26,6 +27,7 @@ typedef struct CpuCompiled {
     DeviceKernel base;
     CpuKernel *code;
     CpuTiered *tiered;             /* what takes its place; NULL: nothing does */
+    CpuApart *apart;               /* its code for buffers that share memory; NULL: this is */
     const SpvArguments *arguments; /* of an OpenCL kernel; or NULL */
     bool is_object;                /* code->text is its machine code, which save needs */
     CpuCounts counts;
@@ -230,13 +232,28 @@ static CpuOptions options_of(const DeviceCompile *how)
     return options;
 }
 
-/* Where better code, or code for a workgroup's size, can take its place. */
-static void begin_tiers(Cpu *c, CpuCompiled *k, const SpvModule *source, const DeviceCompile *how)
+static void release_compiled(DeviceKernel *k)
+{
+    CpuCompiled *c = (CpuCompiled *)k;
+    cpu_tiered_free(c->tiered);
+    cpu_apart_free(c->apart);
+    cpu_counts_end(&c->counts);
+    cpu_kernel_free(c->code);
+    free(k);
+}
+
+/* Where better code, or code for a workgroup's size, can take its place, or some for buffers that
+ * share memory has to. False: out of memory. */
+static bool begin_others(Cpu *c, CpuCompiled *k, const SpvModule *source, const DeviceCompile *how)
 {
     PassOptions passes = passes_of(c, how);
     CpuOptions options = options_of(how);
+    if (cpu_assumes_apart(k->code) &&
+        !(k->apart = cpu_apart_new(&c->target, source, &passes, &options, k->code)))
+        return false;
     if (cpu_tiered_helps(k->code) && options.tier == CPU_TIER_AUTO && c->tiers)
         k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, k->code);
+    return true;
 }
 
 static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Arena *arena,
@@ -253,24 +270,17 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
     if (!code)
         return HEDDLE_ERROR_SOURCE;
     CpuCompiled *k = compiled_new(c, code, how);
-    if (!k) {
-        cpu_kernel_free(code);
+    if (!k || !begin_others(c, k, source, how)) {
+        if (k)
+            release_compiled(&k->base);
+        else
+            cpu_kernel_free(code);
         diag(sink, DIAG_ERROR, NULL, NULL, "out of memory");
         return HEDDLE_ERROR_MEMORY;
     }
     k->is_object = options.emit == CPU_EMIT_OBJECT;
-    begin_tiers(c, k, source, how);
     *out = &k->base;
     return HEDDLE_OK;
-}
-
-static void release_compiled(DeviceKernel *k)
-{
-    CpuCompiled *c = (CpuCompiled *)k;
-    cpu_tiered_free(c->tiered);
-    cpu_counts_end(&c->counts);
-    cpu_kernel_free(c->code);
-    free(k);
 }
 
 /* The first tier's code is not worth keeping. */
@@ -289,16 +299,20 @@ static DeviceKernel *load_compiled(DeviceBase *d, const DeviceCompile *how, cons
         cpu_kernel_name(name, sizeof name, how->module, how->entry);
     CpuKernel *code = cpu_kernel_load(name, data, size, sink);
     CpuCompiled *k = code ? compiled_new((Cpu *)d, code, how) : NULL;
-    if (code && !k) {
-        diag(sink, DIAG_ERROR, NULL, NULL, "a stored kernel finds no memory");
-        cpu_kernel_free(code);
+    bool whole = !code || how || !cpu_assumes_apart(code); /* else a part of it is missing */
+    if (k && whole && (!how || begin_others((Cpu *)d, k, how->module, how))) {
+        k->is_object = true;
+        return &k->base;
     }
-    if (!k)
-        return NULL;
-    k->is_object = true;
-    if (how)
-        begin_tiers((Cpu *)d, k, how->module, how);
-    return &k->base;
+    if (code)
+        diag(sink, DIAG_ERROR, NULL, NULL,
+             whole ? "a stored kernel finds no memory"
+                   : "a stored kernel has no code for buffers that share memory");
+    if (k)
+        release_compiled(&k->base);
+    else
+        cpu_kernel_free(code);
+    return NULL;
 }
 
 /* ---- dispatches ------------------------------------------------------------------------------ */
@@ -308,11 +322,16 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
 {
     const Cpu *c = cpu_of(x->kernel);
     const CpuCompiled *k = (const CpuCompiled *)x->kernel;
-    const CpuKernel *better = cpu_tiered_code(k->tiered, x->local_size);
+    const CpuKernel *better = cpu_tiered_code(k->tiered, x->local_size), *first = k->code;
     (void)base;
     if (!cpu_target_runs(&c->target, sink))
         return HEDDLE_ERROR_UNSUPPORTED;
-    CpuDispatch d = { .kernel = k->code,
+    if (k->apart && cpu_apart_overlaps(first, x->slots, x->counts)) {
+        better = first = cpu_apart_code(k->apart, sink);
+        if (!first)
+            return HEDDLE_ERROR_RUN;
+    }
+    CpuDispatch d = { .kernel = first,
                       .slots = x->slots,
                       .counts = x->counts,
                       .push = x->push,
@@ -327,7 +346,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
                       .samples = better ? NULL : k->counts.samples,
                       .watchdog_ns = x->watchdog_ns };
     if (k->arguments)
-        d.push = device_arguments(x, k->arguments, k->code->shared_bytes, scratch, &d.local_bytes);
+        d.push = device_arguments(x, k->arguments, first->shared_bytes, scratch, &d.local_bytes);
     memcpy(d.n_groups, x->groups, sizeof d.n_groups);
     memcpy(d.enqueued_size, x->local_size, sizeof d.enqueued_size);
     memcpy(d.global_size, x->global_size, sizeof d.global_size);
@@ -342,7 +361,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, part.local_size, sizeof d.local_size);
         bool whole = !memcmp(part.local_size, x->local_size, sizeof part.local_size);
-        d.kernel = better && whole ? better : k->code;
+        d.kernel = better && whole ? better : first;
         good = cpu_dispatch(c->workers, &d, sink);
     }
     if (!x->untimed)

@@ -25,10 +25,7 @@ enum { MOST_CODES = 4 }; /* sizes of workgroups */
 
 struct CpuTiered {
     CpuTiers *tiers;
-    Arena arena; /* of what it is compiled from, until that is done */
-    const SpvModule *source;
-    PassOptions passes;
-    CpuOptions options;
+    CpuInputs inputs; /* until it is compiled for the last time */
     const CpuKernel *first;
     uint64_t patience_ns;
     atomic_uint_fast64_t ns; /* that it has run, since it was compiled last */
@@ -57,7 +54,7 @@ static void free_tiered(CpuTiered *k)
 {
     for (uint32_t n = 0; n < MOST_CODES; n++)
         cpu_kernel_free(atomic_load(&k->full[n]));
-    arena_free(&k->arena);
+    arena_free(&k->inputs.arena);
     free(k);
 }
 
@@ -92,7 +89,7 @@ static void hand_over(CpuTiered *k, CpuKernel *full)
     atomic_store(&k->ns, 0);
     k->stage = good && n + 1 < MOST_CODES && is_open(k->first) ? FIRST : DONE;
     if (k->stage == DONE)
-        arena_free(&k->arena);
+        arena_free(&k->inputs.arena);
 }
 
 /* Dispatches, which the program waits for, come first; on Linux, id 0 is the thread. With all cores
@@ -116,7 +113,8 @@ static void *compile_queued(void *user)
         k->stage = COMPILING;
         pthread_mutex_unlock(&t->lock);
         DiagSink nobody = { 0 };
-        CpuKernel *full = cpu_compile(k->source, t->target, &k->passes, &k->options, &nobody);
+        CpuKernel *full = cpu_compile(k->inputs.source, t->target, &k->inputs.passes,
+                                      &k->inputs.options, &nobody);
         pthread_mutex_lock(&t->lock);
         t->compiling = NULL;
         hand_over(k, full);
@@ -210,20 +208,6 @@ void cpu_tiers_free(CpuTiers *t)
 
 /* ---- a kernel -------------------------------------------------------------------------------- */
 
-/* What the options point to, and the module, as the kernel's own. */
-static bool copy_inputs(CpuTiered *k, const SpvModule *source)
-{
-    jmp_buf oom;
-    if (ARENA_GUARD(&k->arena, oom))
-        return false;
-    PassOptions *p = &k->passes;
-    k->source = spv_clone(&k->arena, source);
-    p->entry = p->entry ? arena_strdup(&k->arena, p->entry) : NULL;
-    p->spec = p->n_spec ? arena_copy(&k->arena, p->spec, p->n_spec * sizeof *p->spec) : NULL;
-    k->arena.on_failure = NULL;
-    return true;
-}
-
 CpuTiered *cpu_tiered_new(CpuTiers *t, const SpvModule *source, const PassOptions *passes,
                           const CpuOptions *options, const CpuKernel *first)
 {
@@ -231,17 +215,15 @@ CpuTiered *cpu_tiered_new(CpuTiers *t, const SpvModule *source, const PassOption
     if (!k)
         return NULL;
     k->tiers = t;
-    k->passes = *passes;
-    k->options = *options;
-    k->options.tier = CPU_TIER_FULL;
-    k->options.unwanted = &k->unwanted;
-    k->options.subgroup_size = first->subgroup_size;
     k->first = first;
     k->patience_ns = (uint64_t)(first->seconds_llvm * 1e9);
-    if (!copy_inputs(k, source)) {
+    if (!cpu_inputs_keep(&k->inputs, source, passes, options)) {
         free_tiered(k);
         return NULL;
     }
+    k->inputs.options.tier = CPU_TIER_FULL;
+    k->inputs.options.unwanted = &k->unwanted;
+    k->inputs.options.subgroup_size = first->subgroup_size;
     pthread_mutex_lock(&t->lock);
     t->references++;
     pthread_mutex_unlock(&t->lock);
@@ -287,7 +269,7 @@ static void choose_size(CpuTiered *k, const uint32_t local_size[3])
 {
     bool last = atomic_load(&k->full[MOST_CODES - 2]);
     for (uint32_t axis = 0; axis < 3 && is_open(k->first); axis++)
-        k->options.local_size[axis] = last && k->first->fast ? 0 : local_size[axis];
+        k->inputs.options.local_size[axis] = last && k->first->fast ? 0 : local_size[axis];
 }
 
 void cpu_tiered_ran(CpuTiered *k, const uint32_t local_size[3], uint64_t ns)

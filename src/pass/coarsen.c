@@ -391,7 +391,6 @@ static SpvInst *place_of(Coarsen *s, const SpvInst *load, uint32_t k)
     return spv_make(s->m, SpvOpIAdd, t->id, spv_new_id(s->m), both, 2);
 }
 
-/* A clone with an id of its own, in which ids are still the first workgroup's. */
 static void rename_operands(Coarsen *s, SpvInst *i, PassIdWords *ids)
 {
     edit_ids(i, ids);

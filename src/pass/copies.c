@@ -10,7 +10,8 @@
  * and write to what was copied: a buffer that is written in the kernel is left alone, and so is any
  * where something is written by an address. Two buffers may be taken for different memory unless
  * they are Aliased (SPIR-V 2.18.2); as many programs do not say so, a load that a write to another
- * buffer leads to is left alone, too.
+ * buffer leads to is left alone, too, and the buffer becomes Restrict, so that whoever runs the
+ * kernel can tell (cpu/apart.c).
  */
 #include "pass/edit.h"
 
@@ -20,6 +21,7 @@ enum {
     MOST_INVOCATIONS = 2048,
     MOST_DEEP = 64,
     MOST_DEEP_IN_CONDITION = 6,
+    MOST_AGAIN = 64,          /* instructions, behind the loop that a value was computed in */
     MOST_LOOKED_AT = 1 << 12, /* values, for one index */
     MOST_ITERATIONS = 1 << 10,
 };
@@ -136,6 +138,20 @@ static bool find_units(PassCopies *s, PassTile *t)
     return !is_special(s, t->variable->id, -1);
 }
 
+void copies_take_apart(PassCopies *s, SpvId buffer)
+{
+    if (spv_has_decoration(s->m, buffer, -1, SpvDecorationRestrict))
+        return;
+    SpvInst *at = s->m->globals.first;
+    while (at && (at->op != SpvOpDecorate || spv_operand(at, 0) != buffer))
+        at = at->next;
+    if (!at)
+        return; /* it has no binding, either */
+    spv_insert_before(
+        at, spv_make(s->m, SpvOpDecorate, 0, 0, (uint32_t[]){ buffer, SpvDecorationRestrict }, 2));
+    spv_forget_types(s->m);
+}
+
 /* ---- in which order -------------------------------------------------------------------------- */
 
 static uint32_t position(const PassCopies *s, const SpvInst *i)
@@ -152,7 +168,7 @@ bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b)
     return a;
 }
 
-static const CfgLoop *outermost(const PassNest *nest)
+const CfgLoop *copies_outermost(const PassNest *nest)
 {
     return nest->n ? nest->loops[0].loop : NULL;
 }
@@ -172,7 +188,7 @@ static bool barrier_parts(const PassCopies *s, const PassTile *t, const SpvInst 
         return false;
     for (uint32_t k = 0; k < t->copies.len; k++) {
         const PassCopy *x = &t->copies.data[k];
-        const CfgLoop *loop = outermost(&x->nest);
+        const CfgLoop *loop = copies_outermost(&x->nest);
         if (loop ? cfg_in_loop(loop, s->g, position(s, barrier)) ||
                        !cfg_dominates(s->g, loop->header, position(s, barrier))
                  : !copies_in_order(s, x->store, barrier))
@@ -240,7 +256,8 @@ static bool open_loop(const PassCopies *s, const CfgLoop *loop, uint32_t inside,
 {
     const CfgBlock *header = &s->g->blocks[loop->header];
     const SpvInst *branch = header->block->insts.last, *phi = NULL;
-    if (!is_counted(s, loop, inside) || !(phi = find_counter(s, branch)))
+    /* what is in a header is done once more than the condition holds */
+    if (inside == loop->header || !is_counted(s, loop, inside) || !(phi = find_counter(s, branch)))
         return false;
     uint32_t latch = loop->latch, before = header->preds[header->preds[0] == latch];
     const SpvBlock *then = edit_block(s->m, spv_operand(branch, 1));
@@ -647,12 +664,16 @@ static bool is_storage_block(const PassCopies *s, const SpvInst *variable)
 }
 
 /* What a value is can be computed behind the loop as well. */
-static bool can_leave(const PassCopies *s, const CfgLoop *loop, SpvId id, uint32_t depth)
+static bool can_leave(PassCopies *s, const CfgLoop *loop, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     SpvOperand o;
     if (!i || !i->block || !cfg_in_loop(loop, s->g, position(s, i)))
         return true;
+    if (!s->left--) {
+        s->left = 0;
+        return false;
+    }
     const SpvInst *root = i->op == SpvOpLoad ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
     uint32_t storage = root && root->op == SpvOpVariable ? spv_operand(root, 0) : UINT32_MAX;
     bool constant = storage == SpvStorageClassPushConstant || storage == SpvStorageClassInput ||
@@ -665,8 +686,9 @@ static bool can_leave(const PassCopies *s, const CfgLoop *loop, SpvId id, uint32
     return true;
 }
 
-static bool all_can_leave(const PassCopies *s, const CfgLoop *loop, const Polynomial *p)
+static bool all_can_leave(PassCopies *s, const CfgLoop *loop, const Polynomial *p)
 {
+    s->left = MOST_AGAIN;
     for (uint32_t k = 0; loop && k < p->n; k++)
         for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
             if (!can_leave(s, loop, p->terms[k].of[j], 0))
@@ -688,7 +710,7 @@ static bool copy_once(PassCopies *s, void *user)
     uint64_t unit;
     if (!source || !copies_unit(s, t, spv_def(s->m, spv_operand(x->store, 0)), &unit) ||
         !copies_index(s, spv_operand(source, last_operand(source)), &from) ||
-        !copies_shared(s, &from, position(s, x->store), outermost(&x->nest)))
+        !copies_shared(s, &from, position(s, x->store), copies_outermost(&x->nest)))
         return false;
     if (t->known[unit] && !polynomial_equal(&s->reader, &from, &t->from[unit]))
         return false;

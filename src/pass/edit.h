@@ -264,6 +264,8 @@ bool copies_find(PassCopies *s, SpvInst *variable, uint16_t load, PassTile *t);
 bool copies_read(PassCopies *s, PassTile *t);
 /* Whether the buffer, a variable, keeps until the loads what it holds at the copies. */
 bool copies_kept(const PassCopies *s, const PassTile *t, SpvId buffer);
+/* Notes that a buffer, a variable, is taken for other memory than what is written: Restrict. */
+void copies_take_apart(PassCopies *s, SpvId buffer);
 /* A buffer that is like any other. */
 bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable);
 /* The counted loops around an instruction that are not around `outside` as well, a position. */
@@ -282,6 +284,8 @@ bool copies_is_global(const PassCopies *s, const SpvInst *i, uint64_t *k);
 bool copies_index(PassCopies *s, SpvId id, Polynomial *p);
 bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit);
 bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b); /* a comes first */
+/* The outermost of these loops, or NULL. */
+const CfgLoop *copies_outermost(const PassNest *nest);
 
 /* ---- forget.c -------------------------------------------------------------------------------- */
 

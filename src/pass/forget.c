@@ -84,9 +84,35 @@ static bool communicates(const Forgetter *s, const SpvInst *i)
     return !root || root->op != SpvOpVariable || spv_operand(root, 0) == SpvStorageClassWorkgroup;
 }
 
+/* Whether invocations both read and write some buffer, one element at a time. Programs let barriers
+ * of workgroup memory alone order that. */
+static bool reads_what_it_writes(const Forgetter *s)
+{
+    enum { READ = 1, WRITTEN = 2 };
+    uint8_t *done = NEW_ARRAY(s->c->scratch, uint8_t, s->m->bound);
+    bool both = false;
+    for (SpvFunction *f = s->m->functions; f; f = f->next)
+        for (SpvBlock *b = f->first; b; b = b->next)
+            for (SpvInst *i = b->insts.first; i; i = i->next) {
+                const SpvOpInfo *info = spv_op_info(i->op);
+                bool atomic = info && info->flags & SPV_OPF_ATOMIC && spv_n_operands(i);
+                if (i->op != SpvOpLoad && i->op != SpvOpStore && !atomic)
+                    continue;
+                const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
+                if (!root || root->op != SpvOpVariable ||
+                    spv_operand(root, 0) != SpvStorageClassStorageBuffer)
+                    continue;
+                done[root->id] |= i->op == SpvOpLoad ? READ : WRITTEN;
+                both |= done[root->id] == (READ | WRITTEN);
+            }
+    return both;
+}
+
 static void remove_barriers(Forgetter *s)
 {
     VEC(SpvInst *) barriers = { 0 };
+    if (reads_what_it_writes(s))
+        return;
     for (SpvFunction *f = s->m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {

@@ -327,6 +327,7 @@ static void forward(Forwarder *s, SpvInst *variable)
         read_load(s, t, t->loads.data[k]);
         rewrite_load(s, t, t->loads.data[k]);
     }
+    copies_take_apart(s->copies, spv_operand(t->source, 0));
     vec_push(s->c->scratch, &s->done, t);
 }
 

@@ -77,11 +77,12 @@ typedef struct Unstager {
     Filling *filling; /* by unit */
     Polynomial *of;   /* by unit: the integer that is looked at */
     Read *reads;
-    uint32_t left; /* samples */
-    uint8_t *role; /* by id, n_ids of them */
-    uint8_t *walk; /* by id */
-    Fit **fits;    /* by id: by read */
-    SpvId *map;    /* by id: its copy */
+    uint32_t left;    /* samples */
+    uint8_t *role;    /* by id, n_ids of them */
+    uint8_t *walk;    /* by id */
+    uint8_t *sharing; /* by id: 2 = all that fill elements share it, 1 = they do not */
+    Fit **fits;       /* by id: by read */
+    SpvId *map;       /* by id: its copy */
     uint32_t n_ids;
     uint8_t *join; /* by position: ways to it are gone again, from its dominator on */
     uint8_t *way;  /* by position: a block between */
@@ -92,11 +93,6 @@ typedef struct Unstager {
 } Unstager;
 
 /* ---- who fills what, who reads what ---------------------------------------------------------- */
-
-static const CfgLoop *outermost(const PassNest *nest)
-{
-    return nest->n ? nest->loops[0].loop : NULL;
-}
 
 static bool note_filling(PassCopies *copies, void *user)
 {
@@ -186,21 +182,21 @@ static uint64_t reads_each(const Unstager *s)
 
 /* ---- integers in the reader's place ---------------------------------------------------------- */
 
-/* to = (b - a) / by, where that is a polynomial. */
+/* to = (b - a) / by, where that is a polynomial and `by` positive. */
 static bool find_slope(const PolynomialReader *d, const Polynomial *a, const Polynomial *b,
                        uint64_t by, Polynomial *to)
 {
     *to = *b;
     polynomial_add(d, to, a, UINT64_MAX);
-    for (uint32_t k = 0; k < to->n && by != 1; k++) {
-        uint32_t unused = 64 - d->bits;
+    uint32_t unused = 64 - d->bits;
+    int64_t step = (int64_t)(by << unused) >> unused;
+    for (uint32_t k = 0; k < to->n && step > 1; k++) {
         int64_t times = (int64_t)(to->terms[k].times << unused) >> unused;
-        int64_t step = (int64_t)(by << unused) >> unused;
         if (times % step)
             return false;
         to->terms[k].times = (uint64_t)(times / step) << unused >> unused;
     }
-    return !to->too_large;
+    return step > 0 && !to->too_large;
 }
 
 static bool fits_all(const Unstager *s, const Read *r, const Fit *f)
@@ -235,6 +231,29 @@ static bool find_fit(const Unstager *s, const Read *r, Fit *f)
     return fits_all(s, r, f);
 }
 
+/* All that fill elements find the same there, and it may be computed again. */
+static bool is_shared_value(Unstager *s, SpvId id)
+{
+    if (id >= s->n_ids)
+        return false;
+    if (!s->sharing[id]) {
+        Polynomial p = { .n = 1, .terms[0].times = 1 };
+        p.terms[0].of[POLYNOMIAL_FACTORS - 1] = id;
+        bool is = copies_shared(s->copies, &p, s->store, copies_outermost(&s->copy->nest));
+        s->sharing[id] = 1 + is;
+    }
+    return s->sharing[id] > 1;
+}
+
+static bool is_shared_polynomial(Unstager *s, const Polynomial *p)
+{
+    bool is = !p->too_large;
+    for (uint32_t k = 0; is && k < p->n; k++)
+        for (uint32_t j = 0; is && j < POLYNOMIAL_FACTORS; j++)
+            is = !p->terms[k].of[j] || is_shared_value(s, p->terms[k].of[j]);
+    return is;
+}
+
 /* The integer as those compute it that fill elements. */
 static bool read_integer(Unstager *s, SpvId id)
 {
@@ -250,8 +269,7 @@ static bool read_integer(Unstager *s, SpvId id)
             continue;
         copies->invocation = x->invocation;
         memcpy(copies->counts, x->counts, sizeof x->counts);
-        good = copies_index(copies, id, &s->of[u]) &&
-               copies_shared(copies, &s->of[u], s->store, outermost(nest));
+        good = copies_index(copies, id, &s->of[u]) && is_shared_polynomial(s, &s->of[u]);
     }
     copies->n_counters = 0;
     return good;
@@ -417,9 +435,13 @@ static bool look_at_operands(Unstager *s, const SpvInst *i, uint32_t depth)
     return true;
 }
 
-/* What is there for all readers, and is the same for all invocations. */
+/* What is there for all readers, and is the same for all invocations. What is computed in a loop
+ * that fills is something else by the end of it. */
 static bool is_shared(Unstager *s, const SpvInst *i)
 {
+    const CfgLoop *loop = copies_outermost(&s->copy->nest);
+    if (loop && cfg_in_loop(loop, s->g, s->g->position[i->block->index]))
+        return false;
     for (uint32_t k = 0; k < s->tile->loads.len; k++)
         if (!copies_in_order(s->copies, i, s->tile->loads.data[k]))
             return false;
@@ -635,6 +657,7 @@ static void open_roles(Unstager *s)
     s->n_ids = s->m->bound;
     s->role = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
     s->walk = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
+    s->sharing = NEW_ARRAY(s->c->scratch, uint8_t, s->n_ids);
     s->fits = NEW_ARRAY(s->c->scratch, Fit *, s->n_ids);
     s->map = NEW_ARRAY(s->c->scratch, SpvId, s->n_ids);
     s->join = NEW_ARRAY(s->c->scratch, uint8_t, s->g->n);
@@ -656,7 +679,7 @@ static bool has_one_store(Unstager *s)
 /* A loop around both fills and reads it again and again. */
 static bool is_in_loop(const Unstager *s)
 {
-    return s->copy->nest.n ? outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
+    return s->copy->nest.n ? copies_outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
 }
 
 static bool is_much_shared(const Unstager *s)
@@ -677,6 +700,17 @@ static bool can_unstage(Unstager *s, SpvInst *variable)
     return look(s, spv_operand(s->copy->store, 1), 0) && goes_on(s) && reads_each(s) <= s->most;
 }
 
+static void note_sources(Unstager *s)
+{
+    for (uint32_t p = 0; p + 1 < s->g->n; p++)
+        for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
+            if (i->op == SpvOpLoad && i->id < s->n_ids && s->role[i->id] == AGAIN) {
+                const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
+                if (spv_operand(root, 0) == SpvStorageClassStorageBuffer)
+                    copies_take_apart(s->copies, root->id);
+            }
+}
+
 static bool unstage(PassContext *c, bool *done)
 {
     Unstager *s = NEW(c->scratch, Unstager);
@@ -690,6 +724,7 @@ static bool unstage(PassContext *c, bool *done)
                 !can_unstage(s, i);
     if (*done)
         return true;
+    note_sources(s);
     for (uint32_t k = s->tile->loads.len; k--;) /* a load's block is split behind others */
         rewrite(s, k);
     return copies_forget(c, s->g, &s->tile, 1) && pass_simplify(c);

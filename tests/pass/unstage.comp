@@ -15,7 +15,7 @@
 // RUN: for K in TURNED HALVES PARTLY OFTEN SHARED AGAIN WRITTEN VOLATILE INDIRECT SLOW MINE; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STAYS || exit 1; done
 //
-// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED HALVES AROUND OFTEN SHARED AGAIN WRITTEN \
+// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED HALVES AROUND OFTEN SHARED AGAIN WRITTEN HEADER COUNTED \
 // RUN:   VOLATILE INDIRECT SLOW MINE; do for R in "" --robust; do \
 // RUN:   run="%heddle run %s -D $K $R --bind 0=iota:f32[4096] --bind 1=randn:f32[4096]@2"; \
 // RUN:   run="$run --bind 2=zeros:f32[4096] --push list:u32:40 --groups 2,4"; \
@@ -84,6 +84,20 @@ void main()
     int lx = int(gl_LocalInvocationID.x), ly = int(gl_LocalInvocationID.y);
     int x0 = x - lx, y0 = y - ly;
     float sum = 0;
+#if defined HEADER || defined COUNTED
+    int lid = int(gl_LocalInvocationIndex);
+#ifdef HEADER
+    for (int k = 0; tile[lid] = a[lid + k * 64], k < 3; k++)
+        ;
+#else
+    for (int k = 0; k < 1; k++) {
+        tile[lid] = float(k + n);
+        barrier();
+    }
+#endif
+    barrier();
+    sum = tile[lid];
+#else
 #if defined AROUND || defined SHARED
     for (int k = 0; k < n; k += 8) {
         y0 = k;
@@ -138,6 +152,7 @@ void main()
 #elif defined WRITTEN
     if (n > 1000)
         a[x] = sum;
+#endif
 #endif
     c[y * 64 + x] = sum;
 }

@@ -85,6 +85,7 @@ typedef struct CpuSlot {
     /* SpvStorageClassStorageBuffer, Uniform; UniformConstant: images, samplers */
     uint32_t storage;
     bool written;
+    bool apart; /* the code takes it that nothing writes to its memory: see apart.h */
 } CpuSlot;
 
 typedef enum CpuEmit {
