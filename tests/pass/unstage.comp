@@ -87,7 +87,7 @@ void main()
 #if defined HEADER || defined COUNTED
     int lid = int(gl_LocalInvocationIndex);
 #ifdef HEADER
-    for (int k = 0; tile[lid] = a[lid + k * 64], k < 3; k++)
+    for (int k = 0; tile[lid] = a[lid + k * n], k < 3; k++)
         ;
 #else
     for (int k = 0; k < 1; k++) {
