@@ -136,10 +136,29 @@ STENCIL = """
 #endif
     c[y * n + x] = TO_T(NEAR(0, 0) * 2 + NEAR(-1, 0) + NEAR(1, 0) + NEAR(0, -1) + NEAR(0, 1));
 """
-# How a stencil reads at edges. The last is for an array with a border.
+FILTER = """
+    int x = ID(0), y = ID(1);
+    SUM sum = SUM_ZERO;
+#if STAGED
+    for (int j = LOCAL(1); j < LY + 2 * RADIUS; j += LY)
+        for (int i = LOCAL(0); i < LX + 2 * RADIUS; i += LX) {
+            int u = GROUP(0) * LX + i - RADIUS, v = GROUP(1) * LY + j - RADIUS;
+            tile[j * (LX + 2 * RADIUS) + i] = AT(u, v);
+        }
+    SYNC;
+#define NEAR(i, j) tile[(LOCAL(1) + RADIUS + (j)) * (LX + 2 * RADIUS) + LOCAL(0) + RADIUS + (i)]
+#else
+#define NEAR(i, j) AT(x + (i), y + (j))
+#endif
+    for (int j = -RADIUS; j <= RADIUS; j++)
+        for (int i = -RADIUS; i <= RADIUS; i++)
+            sum += TO_SUM(NEAR(i, j)) * (i * 2 + j);
+    c[y * n + x] = TO_T(sum);
+"""
+# How stencils and filters read at edges. The last is for an array with a border.
 EDGES = {"tests": "((u) >= 0 && (u) < n && (v) >= 0 && (v) < n ? a[(v) * n + (u)] : TO_T(0))",
          "clamps": "a[clamp(v, 0, n - 1) * n + clamp(u, 0, n - 1)]",
-         "border": "a[((v) + 1) * (n + 2) + (u) + 1]"}
+         "border": "a[((v) + RADIUS) * (n + 2 * RADIUS) + (u) + RADIUS]"}
 PRODUCT = """
     SUM sum[BLOCK][BLOCK];
     int top = GROUP(1) * TILE, left = GROUP(0) * TILE, self = LOCAL(1) * LX + LOCAL(0);
@@ -197,6 +216,7 @@ class Variant:
                       N=self.room, GROUPS=self.groups[0])
         if "UNROLL" in macros:
             macros["UNROLLED"] = "UNROLL" if macros.pop("UNROLL") else ""
+        macros.setdefault("RADIUS", 1)
         edges = EDGES.get(macros.pop("EDGES", None))
         lines = ["#define %s %s" % item for item in macros.items()]
         lines += ["#define AT(u, v) %s" % edges] if edges else []
@@ -264,6 +284,16 @@ def stencil():
                           [("T", "tile", (local[0] + 2) * (local[1] + 2))])
 
 
+def square_filter():
+    n = 128
+    for local in ((16, 16), (32, 8), (8, 8)):
+        for t in each(RADIUS=(1, 2), STAGED=(0, 1), EDGES=tuple(EDGES)):
+            side = n + 2 * t["RADIUS"]
+            size = (local[0] + 2 * t["RADIUS"]) * (local[1] + 2 * t["RADIUS"])
+            yield Variant("filter", FILTER, t, local, (n // local[0], n // local[1]), side * side, n,
+                          n * n * (2 * t["RADIUS"] + 1) ** 2, [("T", "tile", size)])
+
+
 def product():
     n = 128
     for t in each(TILE=(16, 32), BLOCK=(1, 2, 4), STEP=(8, 16), STAGED=(1, 0), GUARD=(0, 1),
@@ -277,7 +307,7 @@ def product():
 
 # Each family, and the part of its variants that other types than f32, and OpenCL C, take.
 FAMILIES = ((elementwise, 5), (transposition, 7), (reduction, 3), (rows, 7), (stencil, 7),
-            (product, 17))
+            (square_filter, 7), (product, 17))
 
 
 def selection():

@@ -23,9 +23,10 @@ enum {
     MOST_SAMPLES = 1 << 14,         /* of all loads */
     MOST_AGAIN = 64,                /* instructions, of an element */
     MOST_DEEP = 64,
-    /* elements by an invocation, of which each is a load, takes choices, or is tested for */
+    /* elements by an invocation: in each iteration of a loop around, once, and if tests decide for
+     * each */
     MOST_READ = 64,
-    MOST_CHOSEN = 12,
+    MOST_READ_ONCE = 12,
     MOST_TESTED = 6,
     /* in a loop around: reads of an element, and of invocations so many that run side by side */
     MOST_SHARED = 16,
@@ -428,7 +429,7 @@ static bool look_at_operands(Unstager *s, const SpvInst *i, uint32_t depth)
     if (!may_be_again(s, i))
         return false;
     if (i->op == SpvOpExtInst || i->op == SpvOpSelect)
-        s->most = MIN(s->most, MOST_CHOSEN);
+        s->most = MIN(s->most, MOST_READ_ONCE);
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
         if (o.is_id && !look(s, i->words[o.word], depth + 1))
             return false;
@@ -652,6 +653,12 @@ static void rewrite(Unstager *s, uint32_t n)
 
 /* ---- a variable ------------------------------------------------------------------------------ */
 
+/* A loop around both fills and reads it again and again. */
+static bool is_in_loop(const Unstager *s)
+{
+    return s->copy->nest.n ? copies_outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
+}
+
 static void open_roles(Unstager *s)
 {
     s->n_ids = s->m->bound;
@@ -664,7 +671,7 @@ static void open_roles(Unstager *s)
     s->way = NEW_ARRAY(s->c->scratch, uint8_t, s->g->n);
     s->of = NEW_ARRAY(s->c->scratch, Polynomial, s->tile->units);
     s->fitted.len = s->n_again = 0;
-    s->most = MOST_READ;
+    s->most = is_in_loop(s) ? MOST_READ : MOST_READ_ONCE;
 }
 
 static bool has_one_store(Unstager *s)
@@ -674,12 +681,6 @@ static bool has_one_store(Unstager *s)
     s->copy = &s->tile->copies.data[0];
     s->store = s->g->position[s->copy->store->block->index];
     return true;
-}
-
-/* A loop around both fills and reads it again and again. */
-static bool is_in_loop(const Unstager *s)
-{
-    return s->copy->nest.n ? copies_outermost(&s->copy->nest)->parent : s->g->blocks[s->store].loop;
 }
 
 static bool is_much_shared(const Unstager *s)
