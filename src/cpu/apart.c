@@ -29,8 +29,12 @@ static bool overlap(const DeviceBinding *a, const DeviceBinding *b)
     return a->size && b->size && x < y + b->size && y < x + a->size;
 }
 
+enum { MOST_PAIRS = 4096 }; /* of descriptors, that are compared for a dispatch's two slots */
+
 static bool any_overlap(const DeviceBinding *a, uint32_t n, const DeviceBinding *b, uint32_t m)
 {
+    if ((uint64_t)n * m > MOST_PAIRS)
+        return true;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < m; k++)
             if (overlap(&a[i], &b[k]))

@@ -371,8 +371,10 @@ bool cpu_inputs_keep(CpuInputs *in, const SpvModule *source, const PassOptions *
     jmp_buf oom;
     PassOptions *p = &in->passes;
     *in = (CpuInputs){ .passes = *passes, .options = *options };
-    if (ARENA_GUARD(&in->arena, oom))
+    if (ARENA_GUARD(&in->arena, oom)) {
+        arena_free(&in->arena);
         return false;
+    }
     in->source = spv_clone(&in->arena, source);
     p->entry = p->entry ? arena_strdup(&in->arena, p->entry) : NULL;
     p->spec = p->n_spec ? arena_copy(&in->arena, p->spec, p->n_spec * sizeof *p->spec) : NULL;

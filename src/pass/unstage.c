@@ -78,7 +78,6 @@ typedef struct Unstager {
     Filling *filling; /* by unit */
     Polynomial *of;   /* by unit: the integer that is looked at */
     Read *reads;
-    uint32_t left;    /* samples */
     uint8_t *role;    /* by id, n_ids of them */
     uint8_t *walk;    /* by id */
     uint8_t *sharing; /* by id: 2 = all that fill elements share it, 1 = they do not */
@@ -116,7 +115,7 @@ static bool find_fillings(Unstager *s)
     return copies_each(s->copies, &s->copy->nest, &left, note_filling, s);
 }
 
-/* What sample_read's visitor needs. */
+/* What note_sample needs. */
 typedef struct Sampling {
     Unstager *s;
     Read *read;
@@ -373,7 +372,8 @@ static bool meets(const Unstager *s, uint32_t p, uint32_t join)
     return at == join || (at < s->g->n && s->way[at]);
 }
 
-/* The ways to a phi, from the block that dominates it, and what they are chosen by. */
+/* The ways to a phi, from the block that dominates it, and what they are chosen by. (Phis on the
+ * ways are looked at by way of this one, so that their ways are among these.) */
 static bool look_at_ways(Unstager *s, uint32_t join, uint32_t depth)
 {
     const CfgBlock *blocks = s->g->blocks;
@@ -487,12 +487,22 @@ static Walk how_fit_walks(const Unstager *s, const Fit *f)
     return walk;
 }
 
+/* A product with a number that is larger than a few, or is not known. */
+static bool is_scaled(const Unstager *s, const SpvInst *i)
+{
+    uint64_t by;
+    if (i->op == SpvOpShiftLeftLogical)
+        return !spv_constant(s->m, spv_operand(i, 1), &by) || by > 3;
+    return i->op == SpvOpIMul && ((!spv_constant(s->m, spv_operand(i, 0), &by) &&
+                                   !spv_constant(s->m, spv_operand(i, 1), &by)) ||
+                                  by > MOST_APART);
+}
+
 /* A sum or product of what walks so. */
 static Walk how_operation_walks(const Unstager *s, const SpvInst *i)
 {
     Walk walk = STAYS;
     uint32_t going = 0;
-    uint64_t factor;
     SpvOperand o;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);) {
         SpvId id = o.is_id ? i->words[o.word] : 0;
@@ -500,10 +510,8 @@ static Walk how_operation_walks(const Unstager *s, const SpvInst *i)
         going += of == GOES_ON;
         walk = MAX(walk, of);
     }
-    bool scales = i->op == SpvOpShiftLeftLogical ||
-                  (i->op == SpvOpIMul && !spv_constant(s->m, spv_operand(i, 1), &factor));
     bool adds = i->op == SpvOpIAdd || i->op == SpvOpISub;
-    return walk == GOES_ON && (scales || (adds && going > 1)) ? LEAPS : walk;
+    return walk == GOES_ON && (is_scaled(s, i) || (adds && going > 1)) ? LEAPS : walk;
 }
 
 /* Invocations beside each other read what lies side by side. */

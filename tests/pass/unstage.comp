@@ -9,13 +9,13 @@
 // RUN: for K in BORDER TESTED FLAT TWO; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STRAIGHT || exit 1; done
 //
-// Not where a tile is filled by columns of the array, by two stores, or partly; where it is read too
+// Not where a tile is filled by columns of the array, also clamped ones, by two stores, or partly; where it is read too
 // often for tests, or in a loop around by too many invocations, or written again; where the array is written, too, volatile, or read by what was read; where what it
 // is filled with takes long to compute, differs by invocation, or comes from the tile itself:
-// RUN: for K in TURNED HALVES PARTLY OFTEN SHARED AGAIN WRITTEN VOLATILE INDIRECT SLOW MINE; do \
+// RUN: for K in TURNED COLUMNS HALVES PARTLY OFTEN SHARED AGAIN WRITTEN VOLATILE INDIRECT SLOW MINE; do \
 // RUN:   %heddle compile %s -D $K --emit passes | %filecheck %s --check-prefix=STAYS || exit 1; done
 //
-// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED HALVES AROUND OFTEN SHARED AGAIN WRITTEN HEADER COUNTED \
+// RUN: for K in BORDER TESTED CLAMPED FLAT SQUARE TWO LOOPED OWN TURNED COLUMNS HALVES AROUND OFTEN SHARED AGAIN WRITTEN HEADER COUNTED \
 // RUN:   VOLATILE INDIRECT SLOW MINE; do for R in "" --robust; do \
 // RUN:   run="%heddle run %s -D $K $R --bind 0=iota:f32[4096] --bind 1=randn:f32[4096]@2"; \
 // RUN:   run="$run --bind 2=zeros:f32[4096] --push list:u32:40 --groups 2,4"; \
@@ -116,6 +116,8 @@ void main()
 #endif
 #ifdef TURNED
         TILE(i, j) = AT(y0 + j - 1, x0 + i - 1);
+#elif defined COLUMNS
+        TILE(i, j) = a[clamp(x0 + i - 1, 0, 39) * 64 + clamp(y0 + j - 1, 0, n - 1)];
 #elif defined HALVES
         if (i < 8)
             TILE(i, j) = AT(x0 + i - 1, y0 + j - 1);
