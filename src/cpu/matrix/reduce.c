@@ -106,11 +106,12 @@ static void load_vectors(Emit *e, const MatReduction *r, LV p, const MatVectors 
     }
 }
 
-/* Combines `lines` vectors of n elements, `stride` elements apart. */
+/* Combines `lines` vectors of n elements, `stride` elements apart, by several sums, which do not
+ * wait for one another; the first few of them take what is left over. */
 static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, uint64_t stride,
                         uint32_t n)
 {
-    uint32_t sums = lines % 4 == 0 && lines >= 8 ? 4 : lines % 2 == 0 ? 2 : 1;
+    uint32_t sums = lines >= 8 ? 4 : lines >= 2 ? 2 : 1;
     MatVectors at_once = { sums, n, stride };
     LV sum[4], x[4], y[4]; /* `sums` at most */
     load_vectors(e, r, p, &at_once, x);
@@ -118,7 +119,7 @@ static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, ui
         sum[k] = emit_alloca(e, LLVMTypeOf(x[k]), "sum");
         LLVMBuildStore(e->b, x[k], sum[k]);
     }
-    if (lines > sums) {
+    if (lines / sums > 1) {
         EmitLoop l = loop_begin(e, ir_int(e->i64, lines / sums - 1));
         LV first = mat_at(e, p, LLVMBuildAdd(e->b, l.index, ir_int(e->i64, 1), ""),
                           sums * stride * r->bytes);
@@ -131,6 +132,11 @@ static LV combine_lines(Emit *e, const MatReduction *r, LV p, uint32_t lines, ui
     }
     for (uint32_t k = 0; k < sums; k++)
         x[k] = LLVMBuildLoad2(e->b, LLVMTypeOf(x[k]), sum[k], "");
+    uint32_t rest = lines % sums;
+    LV last = mat_at(e, p, ir_int(e->i64, lines - rest), stride * r->bytes);
+    load_vectors(e, r, last, &(MatVectors){ rest, n, stride }, y);
+    for (uint32_t k = 0; k < rest; k++)
+        x[k] = combine_by_call(e, r, x[k], y[k]);
     for (uint32_t step = 1; step < sums; step *= 2)
         for (uint32_t k = 0; k + step < sums; k += 2 * step)
             x[k] = combine_by_call(e, r, x[k], x[k + step]);
