@@ -503,7 +503,7 @@ bool copies_same(PassCopies *s, SpvId id, uint32_t at)
 
 /* ---- one invocation after the other ---------------------------------------------------------- */
 
-static uint32_t local_id(const PassCopies *s, uint64_t k)
+uint32_t copies_local(const PassCopies *s, uint64_t k)
 {
     const uint32_t *size = s->c->entry.local_size;
     return k == 0   ? s->invocation % size[0]
@@ -520,7 +520,7 @@ static bool builtin_value(const PassCopies *s, SpvId variable, uint64_t k, uint6
     case SpvBuiltInLocalInvocationIndex: *value = s->invocation; return true;
     case SpvBuiltInSubgroupId: *value = s->invocation / W; return true;
     case SpvBuiltInSubgroupLocalInvocationId: *value = s->invocation % W; return true;
-    case SpvBuiltInLocalInvocationId: *value = local_id(s, k); return k < 3;
+    case SpvBuiltInLocalInvocationId: *value = copies_local(s, k); return k < 3;
     default: return false;
     }
 }
@@ -556,7 +556,7 @@ static bool more_here(void *user, const SpvInst *i, uint64_t *value)
     uint64_t k;
     bool global = copies_is_global(s, i, &k);
     if (global)
-        *value = local_id(s, k);
+        *value = copies_local(s, k);
     return global;
 }
 

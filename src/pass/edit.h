@@ -277,6 +277,8 @@ bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes d
 bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop);
 /* Whether an instruction is the same for all invocations at a position. */
 bool copies_same(PassCopies *s, SpvId id, uint32_t at);
+/* Component k of s->invocation's number in the workgroup. */
+uint32_t copies_local(const PassCopies *s, uint64_t k);
 /* Whether it is component k of the invocation's number in the dispatch. In polynomials it stands
  * for that of the workgroup's first invocation, which all share. */
 bool copies_is_global(const PassCopies *s, const SpvInst *i, uint64_t *k);

@@ -125,14 +125,13 @@ static bool note_sample(PassCopies *copies, void *user)
 {
     Unstager *s = ((Sampling *)user)->s;
     Read *r = ((Sampling *)user)->read;
-    const uint32_t *size = s->c->entry.local_size;
     uint64_t unit;
     if (!copies_unit(copies, s->tile, spv_def(s->m, spv_operand(r->load, 0)), &unit) ||
         !s->filling[unit].known)
         return false;
-    Sample x = { .unit = (uint32_t)unit,
-                 .at = { copies->invocation % size[0], copies->invocation / size[0] % size[1],
-                         copies->invocation / size[0] / size[1] } };
+    Sample x = { .unit = (uint32_t)unit };
+    for (uint32_t k = 0; k < 3; k++)
+        x.at[k] = copies_local(copies, k);
     for (uint32_t k = 0; k < r->nest.n; k++)
         x.at[3 + k] = copies->counts[k];
     vec_push(s->c->scratch, &r->samples, x);
