@@ -148,6 +148,8 @@ bool polynomial_equal(const PolynomialReader *d, const Polynomial *x, const Poly
 bool polynomial_number(const Polynomial *p, uint64_t *value); /* whether it is one */
 /* Whether an instruction loads what no invocation changes: an input or a push constant. */
 bool loads_constant(SpvModule *m, const SpvInst *i);
+/* Whether two values are computed in the same way of the same numbers. */
+bool values_alike(SpvModule *m, SpvId x, SpvId y);
 
 /* ---- distance.c ------------------------------------------------------------------------------ */
 

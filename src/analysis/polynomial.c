@@ -223,6 +223,8 @@ static bool is_same(SpvModule *m, SpvId x, SpvId y, uint32_t depth)
     return true;
 }
 
+bool values_alike(SpvModule *m, SpvId x, SpvId y) { return is_same(m, x, y, MOST_ALIKE); }
+
 /* The first value not looked into that is the same. */
 static SpvId first_alike(PolynomialReader *d, SpvId id)
 {

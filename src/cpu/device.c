@@ -208,6 +208,7 @@ static PassOptions passes_of(const Cpu *c, const DeviceCompile *how)
                           .n_spec = how->n_specs,
                           .subgroup_size = how->subgroup_size,
                           .optimise = !how->no_optimisation,
+                          .inside = true,
                           .forward = true,
                           .unstage = c->target.vector_bits / 8,
                           .whole = true,

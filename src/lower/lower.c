@@ -228,7 +228,11 @@ static bool take_sizes(Lower *l, const LowerOptions *o)
 static bool promote_tiles(Lower *l)
 {
     const PassOptions o = { .entry = l->entry.name, .whole_matrices = true };
-    PassContext c = { l->m, l->entry, &o, l->sink, l->scratch };
+    PassContext c = { .module = l->m,
+                      .entry = l->entry,
+                      .options = &o,
+                      .sink = l->sink,
+                      .scratch = l->scratch };
     bool good = true;
     for (SpvFunction *f = l->m->functions; f && good && l->has_tiles; f = f->next) {
         c.entry.function = f;

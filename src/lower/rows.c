@@ -293,7 +293,11 @@ static void visit(Lower *l, SpvInst *i)
 void lower_rows(Lower *l)
 {
     const PassOptions o = { .entry = l->entry.name };
-    PassContext c = { l->m, l->entry, &o, l->sink, l->scratch };
+    PassContext c = { .module = l->m,
+                      .entry = l->entry,
+                      .options = &o,
+                      .sink = l->sink,
+                      .scratch = l->scratch };
     lower_each(l, visit);
     for (SpvFunction *f = l->m->functions; f && l->made_rows && !l->failed; f = f->next) {
         c.entry.function = f;

@@ -507,65 +507,36 @@ static SpvId add_location(Coarsen *s, uint32_t storage)
     return v;
 }
 
-static void decide_branches(Coarsen *s, const PassLoopCopy *l)
+static void decide_branches(Coarsen *s, const PassVersion *v)
 {
     for (uint32_t k = 0; k < s->n_decisions; k++) {
         const Decision *d = &s->decision[k];
-        SpvBlock *copy = edit_block(s->m, loop_mapped(l, d->block->id));
-        loop_decide_exit(s->m, copy, d->when, true);
+        loop_decide_exit(s->m, version_block(v, d->block), d->when, true);
     }
-}
-
-/* The branch to the body becomes one to the version, if that is for these workgroups. */
-static void branch(Coarsen *s, PassLoopCopy *l, SpvBlock *body)
-{
-    SpvBlock *entry = s->g->blocks[0].block, *none = spv_new_block(s->g->function, NULL);
-    SpvInst *term = entry->insts.last;
-    SpvId merge[2] = { none->id, SpvSelectionControlMaskNone }, all = ask(s, term);
-    Twins twins = { 0 };
-    edit_append(s->m, none, SpvOpUnreachable, NULL, 0);
-    loop_copy(l, body->prev);
-    find_twins(s, l, &twins);
-    for (uint32_t k = 1; k < s->n_groups; k++)
-        add_group(s, &twins, k);
-    decide_branches(s, l);
-    SpvBlock *version = edit_block(s->m, loop_mapped(l, body->id));
-    s->c->options->coarse->done = add_location(s, SpvStorageClassOutput);
-    SpvId done[2] = { s->c->options->coarse->done,
-                      spv_int_constant(s->m, spv_int_type(s->m, 32, false), s->n_groups) };
-    spv_put(s->m, version->insts.first->next, SpvOpStore, 0, done, 2);
-    SpvId to[3] = { all, version->id, body->id };
-    spv_insert_before(term, spv_make(s->m, SpvOpSelectionMerge, 0, 0, merge, 2));
-    edit_become(s->m, term, SpvOpBranchConditional, to, 3);
-    loop_done(l);
 }
 
 static bool add_version(Coarsen *s)
 {
-    SpvFunction *f = s->c->entry.function;
-    SpvBlock *entry = f->first;
-    SpvInst *at = entry->insts.first->next;
-    while (at->op == SpvOpVariable)
-        at = at->next;
-    SpvBlock *body = edit_split(s->m, at);
+    PassVersion v;
+    const SpvBlock *entry = s->c->entry.function->first;
+    Twins twins = { 0 };
+    s->c->options->coarse->left = add_location(s, SpvStorageClassInput);
+    if (!version_open(&v, s->c))
+        return false;
+    s->g = v.g;
     for (uint32_t k = 0; k < s->n_decisions; k++)
         if (s->decision[k].block == entry)
-            s->decision[k].block = body;
-    edit_append(s->m, entry, SpvOpBranch, &body->id, 1);
-    s->c->options->coarse->left = add_location(s, SpvStorageClassInput);
-    s->g = cfg_build(s->c->scratch, f, s->c->sink);
-    if (!s->g)
-        return false;
-    PassLoopMarks marks = loop_marks(s->c, s->g);
-    PassLoopCopy l;
-    loop_open_behind(&l, s->c, s->g, &marks, body, UINT32_MAX);
-    branch(s, &l, body);
-    edit_prune(s->m, f, s->c->scratch);
-    s->g = cfg_build(s->c->scratch, f, s->c->sink);
-    if (!s->g)
-        return false;
-    edit_order_blocks(s->g);
-    return pass_simplify(s->c);
+            s->decision[k].block = v.body;
+    SpvId all = ask(s, v.at);
+    find_twins(s, &v.copy, &twins);
+    for (uint32_t k = 1; k < s->n_groups; k++)
+        add_group(s, &twins, k);
+    decide_branches(s, &v);
+    s->c->options->coarse->done = add_location(s, SpvStorageClassOutput);
+    SpvId done[2] = { s->c->options->coarse->done,
+                      spv_int_constant(s->m, spv_int_type(s->m, 32, false), s->n_groups) };
+    spv_put(s->m, version_block(&v, v.body)->insts.first->next, SpvOpStore, 0, done, 2);
+    return version_close(&v, all);
 }
 
 bool pass_coarsen(PassContext *c)

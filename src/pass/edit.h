@@ -161,6 +161,23 @@ typedef struct PassDetour {
 } PassDetour;
 uint32_t loop_detour(const PassLoopCopy *l, uint32_t p, PassDetour *d);
 
+/* ---- version.c: a second version of the body ------------------------------------------------- */
+
+typedef struct PassVersion {
+    PassContext *c;
+    const Cfg *g; /* of the function as it was */
+    PassLoopMarks marks;
+    PassLoopCopy copy;
+    SpvBlock *entry, *body; /* what is in front of both, which is where variables are; the body */
+    SpvInst *at;            /* where what chooses may be computed: the end of `entry` */
+} PassVersion;
+
+/* Copies the body of the one function, whose code is reachable. False: an error was reported. */
+bool version_open(PassVersion *v, PassContext *c);
+SpvBlock *version_block(const PassVersion *v, const SpvBlock *b); /* the copy of a block */
+/* The copy runs where the condition, a boolean, is true. Simplifies. */
+bool version_close(PassVersion *v, SpvId condition);
+
 /* ---- range.c: how large numbers get ---------------------------------------------------------- */
 
 #define RANGE_UNKNOWN UINT64_MAX

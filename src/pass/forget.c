@@ -108,19 +108,65 @@ static bool reads_what_it_writes(const Forgetter *s)
     return both;
 }
 
+static bool block_communicates(const Forgetter *s, const SpvBlock *b)
+{
+    const SpvInst *i = b->insts.first;
+    while (i && !communicates(s, i))
+        i = i->next;
+    return i;
+}
+
+static bool others_communicate(const Forgetter *s)
+{
+    for (const SpvFunction *f = s->m->functions; f; f = f->next)
+        for (const SpvBlock *b = f == s->g->function ? NULL : f->first; b; b = b->next)
+            if (block_communicates(s, b))
+                return true;
+    return false;
+}
+
+/* By position: 1 = a way leads there from the end of a block that communicates, or (backwards) from
+ * there to the beginning of one. */
+static uint8_t *find_ways(const Forgetter *s, bool backwards)
+{
+    uint8_t *led = NEW_ARRAY(s->c->scratch, uint8_t, s->g->n);
+    VEC(uint32_t) work = { 0 };
+    for (uint32_t p = 0; p + 1 < s->g->n; p++)
+        if (block_communicates(s, s->g->blocks[p].block))
+            vec_push(s->c->scratch, &work, p);
+    while (work.len) {
+        const CfgBlock *b = &s->g->blocks[work.data[--work.len]];
+        for (uint32_t k = 0; k < (backwards ? b->n_preds : b->n_succs); k++) {
+            uint32_t to = backwards ? b->preds[k] : b->succs[k];
+            if (!led[to]) {
+                led[to] = 1;
+                vec_push(s->c->scratch, &work, to);
+            }
+        }
+    }
+    return led;
+}
+
+/* What nobody communicates before it, or behind it. */
 static void remove_barriers(Forgetter *s)
 {
     VEC(SpvInst *) barriers = { 0 };
-    if (reads_what_it_writes(s))
+    if (reads_what_it_writes(s) || others_communicate(s))
         return;
-    for (SpvFunction *f = s->m->functions; f; f = f->next)
-        for (SpvBlock *b = f->first; b; b = b->next)
-            for (SpvInst *i = b->insts.first; i; i = i->next) {
-                if (communicates(s, i))
-                    return;
-                if (orders_workgroup_memory_only(s, i))
-                    vec_push(s->c->scratch, &barriers, i);
-            }
+    const uint8_t *before = find_ways(s, false), *behind = find_ways(s, true);
+    for (uint32_t p = 0; p + 1 < s->g->n; p++) {
+        bool had = before[p];
+        for (SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
+            had |= communicates(s, i);
+            if (!orders_workgroup_memory_only(s, i))
+                continue;
+            const SpvInst *next = i;
+            while (next && !communicates(s, next))
+                next = next->next;
+            if (!had || (!next && !behind[p]))
+                vec_push(s->c->scratch, &barriers, i);
+        }
+    }
     for (uint32_t k = 0; k < barriers.len; k++)
         edit_remove(s->m, barriers.data[k]);
 }

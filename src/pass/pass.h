@@ -25,6 +25,7 @@ typedef struct PassOptions {
     uint32_t fuse_steps;
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
+    bool inside;         /* pass_inside */
     bool forward;        /* pass_forward */
     uint32_t unstage;    /* pass_unstage: invocations that run side by side; 0: it does nothing */
     bool whole;          /* pass_whole: invocations are lanes */
@@ -48,12 +49,20 @@ typedef struct PassCoarse {
     SpvId left, done;
 } PassCoarse;
 
+enum { PASS_TWINS = 8 };
+/* A variable of workgroup memory, and the one that stands for it in pass_inside's version. */
+typedef struct PassTwin {
+    SpvId of, twin;
+} PassTwin;
+
 typedef struct PassContext {
     SpvModule *module;
     SpvEntryPoint entry;
     const PassOptions *options;
     DiagSink *sink;
     Arena *scratch; /* reset between passes */
+    PassTwin twins[PASS_TWINS];
+    uint32_t n_twins;
 } PassContext;
 
 /* Each returns false after reporting an error. */
@@ -111,6 +120,13 @@ bool pass_unroll(PassContext *c);
 /* In an OpenCL kernel, makes variables whose address is cast, and which are accessed at known
  * places that do not overlap, one variable a place; where places are computed, an array. */
 bool pass_pieces(PassContext *c);
+/* With options->inside, where an invocation's integers are compared with bounds, or clamped to
+ * them, in a kernel that is not too large: precedes the body by a version for workgroups in which
+ * all of that comes out as it does away from edges. Variables of workgroup memory have twins there.
+ * Simplifies. */
+bool pass_inside(PassContext *c);
+/* Makes twins that are left the same variable again. Simplifies. */
+bool pass_share(PassContext *c);
 /* In a shader, with options->unstage: where a workgroup fills a variable of workgroup memory once,
  * and its invocations read few elements each, computes these where they are read. Simplifies. */
 bool pass_unstage(PassContext *c);

@@ -42,7 +42,8 @@ typedef struct Compare {
     TestDiags diags;
     uint32_t subgroup_size;
     ToolStatus status;
-    bool staged; /* workgroup memory is left behind `unstage` */
+    bool versions; /* it made a version */
+    bool staged;   /* workgroup memory is left behind `unstage` */
     uint8_t *start, *want, *got; /* N_BUFFERS * BYTES each */
 } Compare;
 
@@ -85,11 +86,22 @@ static bool has_workgroup_memory(const SpvModule *m)
     return i;
 }
 
+/* Which only `inside` writes here: what it asks at the beginning is in 64 bits. */
+static bool has_wide_integers(const SpvModule *m)
+{
+    const SpvInst *i = m->globals.first;
+    while (i && (i->op != SpvOpTypeInt || spv_operand(i, 0) != 64))
+        i = i->next;
+    return i;
+}
+
 static void after(void *user, const char *pass, SpvModule *m)
 {
     Compare *c = user;
     if (!strcmp(pass, "unstage"))
         c->staged = has_workgroup_memory(m);
+    else if (!strcmp(pass, "inside"))
+        c->versions = has_wide_integers(m);
     else if (c->k->source && strcmp(pass, "whole"))
         return;
     Arena a = { 0 };
@@ -104,7 +116,10 @@ static void after(void *user, const char *pass, SpvModule *m)
         if (!again || !interpret(c, &a, again, true, c->got))
             test_fail(__FILE__, __LINE__, "%s after %s: %s", c->k->file, pass, c->diags.text);
         else if (memcmp(c->want, c->got, (size_t)N_BUFFERS * BYTES))
-            test_fail(__FILE__, __LINE__, "%s computes something else after %s", c->k->file, pass);
+            test_fail(__FILE__, __LINE__,
+                      "%s computes something else after %s, with %d, %d, %d\n%s", c->k->file, pass,
+                      (int)c->k->push[0], (int)c->k->push[1], (int)c->k->push[2],
+                      c->k->source ? c->k->source : "");
     }
     arena_free(&a);
 }
@@ -135,8 +150,9 @@ static SpvModule *compile(Compare *c, Arena *a)
     return c->status == TOOL_OK ? spv_read(a, spirv, size, path, &c->diags.sink) : NULL;
 }
 
-/* Whether workgroup memory that was staged to is gone. */
-static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise)
+/* Whether what it looks for was done: a version for workgroups away from edges was made, or
+ * (without `inside`) workgroup memory that was staged to is gone. */
+static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise, bool inside)
 {
     static const uint32_t all = N_BUFFERS * BYTES;
     Compare c = { .k = k, .subgroup_size = subgroup_size, .status = TOOL_IO };
@@ -155,7 +171,8 @@ static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     fill(&c);
     SpvModule *m = compile(&c, &a);
     PassOptions o = { .spec = k->spec, .n_spec = k->n_spec, .subgroup_size = subgroup_size,
-                      .optimise = optimise, .unstage = 32, .after = after, .user = &c };
+                      .optimise = optimise, .inside = inside, .unstage = 32,
+                      .forward = inside, .after = after, .user = &c };
     SpvEntryPoint entry;
     if (c.status == TOOL_MISSING)
         printf("no glslang: %s is not tested\n", k->file);
@@ -166,26 +183,26 @@ static bool run_case(const Case *k, uint32_t subgroup_size, bool optimise)
     else
         CHECK(pass_pipeline(m, &o, &entry, &c.diags.sink));
     arena_free(&a);
-    return !c.staged;
+    return inside ? c.versions : !c.staged;
 }
 
 TEST(every_pass_keeps_the_meaning)
 {
     for (uint32_t k = 0; k < COUNT_OF(cases); k++)
-        run_case(&cases[k], 32, true);
+        run_case(&cases[k], 32, true, true);
 }
 
 TEST(other_subgroups)
 {
     for (uint32_t k = 0; k < COUNT_OF(cases); k++)
         if (strcmp(cases[k].file, "constants.comp"))
-            run_case(&cases[k], 8, true);
+            run_case(&cases[k], 8, true, false);
 }
 
 TEST(the_minimum)
 {
     for (uint32_t k = 0; k < COUNT_OF(cases); k++)
-        run_case(&cases[k], 32, false);
+        run_case(&cases[k], 32, false, false);
 }
 
 /* ---- tiles that a workgroup stages ----------------------------------------------------------- */
@@ -308,11 +325,117 @@ TEST(tiles_that_are_not_staged)
                    .push = { 70, 40, 0, 1 } };
         c.source = staged_kernel(&rng, &a, &t);
         bool want = !t.turned && t.reads <= t.most;
-        bool is_gone = run_case(&c, 32, true);
+        bool is_gone = run_case(&c, 32, true, false);
+        run_case(&c, 32, true, true);
         if (is_gone != want)
             test_fail(__FILE__, __LINE__, "%s:\n%s", is_gone ? "not staged" : "staged", c.source);
         gone += is_gone;
         arena_free(&a);
     }
     CHECK(gone);
+}
+
+/* ---- tests at edges -------------------------------------------------------------------------- */
+
+static const char *const numbers[] = {
+    "x", "y", "lx", "x - 1", "y + 2", "gx * LX + lx", "(x << 1) - 3", "x + gx", "5 - y", "x - lx",
+    "x + k", "y - k", "gy * 8 + k", "x + k * 4 - 4", "int(gl_LocalInvocationIndex) + gx * 4",
+    "2147483600 + x", "x * 65536 + y", "(lx & 3) + gx * 2", "lx / 4 + x % 8 + gy", "x * n",
+};
+
+static const char *const edges[] = { "0", "1", "2", "-1", "16", "40", "n", "h", "n - 1", "h * 2",
+                                     "n + h", "n - 40", "zero", "one - n" };
+
+static void write_condition(Rng *rng, Arena *a, Str *s)
+{
+    static const char *const compare[] = { "<", "<=", ">", ">=", "==", "!=" };
+    static const char *const types[] = { "int", "int", "uint" };
+    const char *type = one_of(rng, types, 3);
+    bool turned = any(rng, 4) == 0;
+    const char *own = one_of(rng, numbers, COUNT_OF(numbers)),
+               *edge = one_of(rng, edges, COUNT_OF(edges));
+    str_printf(a, s, "%s(%s) %s %s(%s)", type, turned ? edge : own,
+               one_of(rng, compare, COUNT_OF(compare)), type, turned ? own : edge);
+}
+
+static void write_step(Rng *rng, Arena *a, Str *s)
+{
+    static const char *const limits[] = { "min", "max", "clamp" };
+    uint32_t form = any(rng, 4), limit = any(rng, 3);
+    if (form == 0) {
+        const char *own = one_of(rng, numbers, COUNT_OF(numbers));
+        const char *type = any(rng, 2) ? "int" : "uint";
+        str_printf(a, s, "sum = sum * 5u + uint(%s(%s(%s), %s(%s)", limits[limit], type, own, type,
+                   limit == 2 ? "0" : one_of(rng, edges, COUNT_OF(edges)));
+        if (limit == 2)
+            str_printf(a, s, ", %s(max(n, 0))", type);
+        str_printf(a, s, "));\n");
+        return;
+    }
+    str_printf(a, s, form == 1 ? "if (" : "sum = sum * 5u + (");
+    for (uint32_t n = 1 + any(rng, 4); n--;) {
+        write_condition(rng, a, s);
+        str_printf(a, s, n ? any(rng, 5) ? " && " : " || " : "");
+    }
+    str_printf(a, s, form == 1 ? ") sum = sum * 7u + a[uint(x + k) & 1023];\n"
+                               : " ? uint(k) + 2u : 1u);\n");
+}
+
+static const char *kernel_with_edges(Rng *rng, Arena *a)
+{
+    static const char *const loops[][2] = {
+        { "const int k = 1; {\n", "}\n" },
+        { "for (int k = -2; k <= 2; k++) {\n", "}\n" },
+        { "for (int k = 0; k < few; k++) {\n", "}\n" },
+        { "for (int k = 0; few > k; k += 3) {\n", "}\n" },
+        { "for (int k = lx; k < 40; k += int(LX)) {\n", "}\n" },
+        { "int k = 1; do {\n", "k += 2; } while (k < few);\n" },
+        { "for (uint j = 2u; j < uint(few); j += 2u) { int k = int(j);\n", "}\n" },
+        { "for (int k = n - 3; k < n; k++) {\n", "if (k > n - 2) break; }\n" },
+        { "for (int i = 0; i < few; i += 2) for (int k = i; k < i + 3; k++) {\n", "}\n" },
+        { "int k = few; while (k >= 0) {\n", "k -= 2; }\n" },
+    };
+    static const char *const head =
+        "#version 460\n#define LX %u\n#define LY %u\n"
+        "layout(local_size_x = LX, local_size_y = LY) in;\n"
+        "layout(binding = 0) readonly buffer A { uint a[]; };\n"
+        "layout(binding = 2) buffer C { uint c[]; };\n"
+        "layout(push_constant) uniform P { int n, h, few, one; };\n"
+        "const int zero = 0;\n"
+        "void main() {\n"
+        "int x = int(gl_GlobalInvocationID.x), y = int(gl_GlobalInvocationID.y);\n"
+        "int lx = int(gl_LocalInvocationID.x), gx = int(gl_WorkGroupID.x);\n"
+        "int gy = int(gl_WorkGroupID.y); uint sum = 1u;\n";
+    Str s = { 0 };
+    uint32_t x = 3 + any(rng, 3), loop = any(rng, COUNT_OF(loops));
+    str_printf(a, &s, head, 1u << x, 64u >> x);
+    str_printf(a, &s, "%s", loops[loop][0]);
+    for (uint32_t n = 1 + any(rng, 5); n--;)
+        write_step(rng, a, &s);
+    str_printf(a, &s, "%sc[gl_GlobalInvocationID.y * 128 + gl_GlobalInvocationID.x] = sum;\n}\n",
+               loops[loop][1]);
+    return s.data;
+}
+
+/* The size of the image that the kernel may think of; some overflow. */
+static uint32_t any_size(Rng *rng)
+{
+    static const uint32_t sizes[] = { 0, 1, 17, 40, 64, 100, 128, 1000, 1000, 100000, INT32_MAX,
+                                      INT32_MAX - 20, 0x80000000, (uint32_t)-5 };
+    return sizes[any(rng, COUNT_OF(sizes))];
+}
+
+TEST(versions_away_from_edges)
+{
+    uint32_t versions = 0, n = 240 / HEDDLE_TEST_STEP;
+    for (uint32_t k = 0; k < n; k++) {
+        Rng rng = { 3000 + k };
+        Arena a = { 0 };
+        Case c = { .file = "tests at edges", .groups = { 3, 3 },
+                   .push = { any_size(&rng), any_size(&rng), any(&rng, 14), 1 } };
+        c.source = kernel_with_edges(&rng, &a);
+        versions += run_case(&c, 32, true, true);
+        arena_free(&a);
+    }
+    CHECK(versions > n / 4);
 }
