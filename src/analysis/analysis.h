@@ -165,6 +165,9 @@ bool pointers_apart(SpvModule *m, SpvId from, SpvId to, bool kernel, int64_t *el
 /* Whether what an instruction calls for the elements of a matrix changes nothing but variables of
  * its own; of one that calls nothing, too. */
 bool calls_only_read(SpvModule *m, const SpvInst *i);
+/* The variable or parameter that an instruction may write to, where others see it; 0: it does not;
+ * UINT32_MAX: any. What it calls for a matrix's elements is looked at by itself. */
+SpvId written_root(const SpvModule *m, const SpvInst *i);
 
 /* ---- webs.c: matrices ------------------------------------------------------------------------ */
 

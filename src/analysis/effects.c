@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * effects: whether the functions that an instruction calls for the elements of a matrix, into which
- * everything they call has been inlined, change memory that others see.
+ * effects: what changes memory that others see: an instruction, and the functions that one calls
+ * for the elements of a matrix, into which everything they call has been inlined.
  */
 #include "analysis/analysis.h"
 
@@ -37,4 +37,22 @@ bool calls_only_read(SpvModule *m, const SpvInst *i)
                     return false;
     }
     return true;
+}
+
+SpvId written_root(const SpvModule *m, const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    if (i->op == SpvOpFunctionCall)
+        return UINT32_MAX;
+    if (i->op == SpvOpLoad || i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpArrayLength ||
+        i->op == SpvOpCooperativeMatrixLoadTensorNV || !info ||
+        !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC)))
+        return 0;
+    const SpvInst *root = spv_n_operands(i) ? pointer_root(m, spv_operand(i, 0)) : NULL;
+    if (!root || (root->op != SpvOpVariable && root->op != SpvOpFunctionParameter))
+        return UINT32_MAX;
+    uint32_t storage = spv_operand(spv_def(m, root->type), 0);
+    bool own = storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate ||
+               storage == SpvStorageClassWorkgroup;
+    return own ? 0 : root->id;
 }

@@ -20,7 +20,7 @@ bool cpu_assumes_apart(const CpuKernel *code)
     for (uint32_t k = 0; k < code->n_slots; k++)
         if (code->slots[k].apart)
             return true;
-    return false;
+    return code->apart_arguments;
 }
 
 static bool overlap(const DeviceBinding *a, const DeviceBinding *b)
@@ -42,9 +42,20 @@ static bool any_overlap(const DeviceBinding *a, uint32_t n, const DeviceBinding 
     return false;
 }
 
+static bool arguments_overlap(const CpuKernel *code, const DeviceBinding *const *arguments)
+{
+    for (uint32_t k = 0; k < 64 && code->apart_arguments; k++)
+        for (uint32_t j = 0; j < 64 && code->apart_arguments >> k & 1; j++)
+            if (code->written_arguments >> j & 1 && overlap(arguments[k], arguments[j]))
+                return true;
+    return false;
+}
+
 bool cpu_apart_overlaps(const CpuKernel *code, const DeviceBinding *const *slots,
                         const uint32_t *counts)
 {
+    if (arguments_overlap(code, slots))
+        return true;
     for (uint32_t k = 0; k < code->n_slots; k++)
         for (uint32_t j = 0; code->slots[k].apart && j < code->n_slots; j++)
             if (code->slots[j].written && code->slots[j].storage == SpvStorageClassStorageBuffer &&

@@ -255,14 +255,46 @@ static bool keep_remarks(Compilation *c)
     return r;
 }
 
-/* Slots of buffers that the passes have taken for different memory than others. */
+/* The passes have taken it for different memory than others. */
+static bool is_taken_apart(const Compilation *c, SpvId buffer)
+{
+    return spv_has_decoration(c->emit->module, buffer, -1, SpvDecorationRestrict) &&
+           (buffer >= c->n_restricted || !c->restricted[buffer]);
+}
+
+static uint64_t argument_bit(const Compilation *c, SpvId id)
+{
+    const SpvArguments *all = &c->emit->arguments;
+    uint32_t k = 0;
+    while (k < all->n && all->list[k].id != id)
+        k++;
+    return k < all->n ? UINT64_C(1) << MIN(k, 63) : 0;
+}
+
+static void note_arguments(Compilation *c)
+{
+    CpuKernel *k = c->kernel;
+    SpvModule *m = c->emit->module;
+    for (uint32_t n = 0; n < c->emit->arguments.n; n++) {
+        SpvId id = c->emit->arguments.list[n].id;
+        k->apart_arguments |= is_taken_apart(c, id) ? argument_bit(c, id) : 0;
+    }
+    for (const SpvFunction *f = m->functions; f && k->apart_arguments; f = f->next)
+        for (const SpvBlock *b = f->first; b; b = b->next)
+            for (const SpvInst *i = b->insts.first; i; i = i->next)
+                k->written_arguments |= argument_bit(c, written_root(m, i));
+    if (k->apart_arguments && c->emit->arguments.n > 64) /* more than bits: as if one were both */
+        k->apart_arguments = k->written_arguments = 1;
+}
+
+/* Slots of buffers, and arguments, that the passes have taken for different memory than others. */
 static void note_apart(Compilation *c)
 {
     uint32_t n;
     SpvModule *m = c->emit->module;
+    note_arguments(c);
     for (SpvInst *i = m->globals.first; c->kernel->slots && i; i = i->next) {
-        if (i->op != SpvOpVariable || !spv_has_decoration(m, i->id, -1, SpvDecorationRestrict) ||
-            (i->id < c->n_restricted && c->restricted[i->id]))
+        if (i->op != SpvOpVariable || !is_taken_apart(c, i->id))
             continue;
         const uint32_t *set = spv_decoration(m, i->id, -1, SpvDecorationDescriptorSet, &n);
         const uint32_t *binding = spv_decoration(m, i->id, -1, SpvDecorationBinding, &n);

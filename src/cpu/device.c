@@ -331,7 +331,8 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
         better = first = cpu_apart_code(k->apart, sink);
         if (!first)
             return HEDDLE_ERROR_RUN;
-    }
+    } else if (better && cpu_apart_overlaps(better, x->slots, x->counts))
+        better = NULL; /* the first code of a kernel for any size of workgroups assumes nothing */
     CpuDispatch d = { .kernel = first,
                       .slots = x->slots,
                       .counts = x->counts,

@@ -64,7 +64,7 @@ static void free_tiered(CpuTiered *k)
 static bool fits(const CpuKernel *full, const CpuKernel *first)
 {
     return full && full->n_slots == first->n_slots && full->push_bytes == first->push_bytes &&
-           full->shared_bytes == first->shared_bytes &&
+           full->shared_bytes <= first->shared_bytes &&
            full->subgroup_size == first->subgroup_size &&
            !memcmp(full->slots, first->slots, first->n_slots * sizeof *first->slots);
 }

@@ -20,10 +20,8 @@ enum {
     MOST_COPIED = 1 << 17, /* stores by all invocations */
     MOST_INVOCATIONS = 2048,
     MOST_DEEP = 64,
-    MOST_DEEP_IN_CONDITION = 6,
     MOST_AGAIN = 64,          /* instructions, behind the loop that a value was computed in */
     MOST_LOOKED_AT = 1 << 12, /* values, for one index */
-    MOST_ITERATIONS = 1 << 10,
 };
 
 /* What copies_read's visitor needs. */
@@ -37,6 +35,12 @@ static bool is_chain(const SpvInst *i)
     return i && (i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain);
 }
 
+/* In OpenCL, from an element on to another one. */
+static bool is_element_chain(const SpvInst *i)
+{
+    return i->op == SpvOpPtrAccessChain || i->op == SpvOpInBoundsPtrAccessChain;
+}
+
 static uint32_t last_operand(const SpvInst *i) { return spv_n_operands(i) - 1; }
 
 /* ---- what is done with the variable ---------------------------------------------------------- */
@@ -45,6 +49,25 @@ static uint32_t last_operand(const SpvInst *i) { return spv_n_operands(i) - 1; }
 static bool is_plain(const SpvInst *i, uint32_t n)
 {
     return spv_n_operands(i) <= n || !(spv_operand(i, n) & SpvMemoryAccessVolatileMask);
+}
+
+/* Units that a value of a type consists of, which is that of a part of the variable; else 0. */
+static uint64_t units_of(const PassTile *t, const SpvType *type)
+{
+    uint64_t n = 1;
+    for (; type && type != t->unit && type->kind == SPV_ARRAY; type = type->element)
+        n *= type->count;
+    return type == t->unit ? n : 0;
+}
+
+/* A pointer into the variable, from one into it. */
+static bool leads_into(const PassCopies *s, const PassTile *t, const SpvInst *i)
+{
+    if (i->op == SpvOpBitcast) {
+        const SpvType *to = spv_type(s->m, i->type);
+        return to->kind == SPV_POINTER && units_of(t, to->element);
+    }
+    return spv_is_chain(i) && (spv_operand(i, 0) == t->variable->id || !is_chain(i));
 }
 
 static bool takes(PassCopies *s, PassTile *t, SpvInst *i, uint16_t load)
@@ -58,11 +81,11 @@ static bool takes(PassCopies *s, PassTile *t, SpvInst *i, uint16_t load)
         return true;
     if (uses > 1 || !s->mine[first])
         return false;
-    if (is_chain(i) && first == t->variable->id) {
+    if (leads_into(s, t, i)) {
         s->mine[i->id] = 1;
         return true;
     }
-    if (!is_chain(spv_def(s->m, first)))
+    if (spv_type_of(s->m, first)->element != t->unit)
         return false;
     if (i->op == SpvOpStore && is_plain(i, 2))
         vec_push(s->c->scratch, &t->copies, (PassCopy){ .store = i });
@@ -142,13 +165,8 @@ void copies_take_apart(PassCopies *s, SpvId buffer)
 {
     if (spv_has_decoration(s->m, buffer, -1, SpvDecorationRestrict))
         return;
-    SpvInst *at = s->m->globals.first;
-    while (at && (at->op != SpvOpDecorate || spv_operand(at, 0) != buffer))
-        at = at->next;
-    if (!at)
-        return; /* it has no binding, either */
-    spv_insert_before(
-        at, spv_make(s->m, SpvOpDecorate, 0, 0, (uint32_t[]){ buffer, SpvDecorationRestrict }, 2));
+    uint32_t words[] = { buffer, SpvDecorationRestrict };
+    spv_append_global(s->m, spv_make(s->m, SpvOpDecorate, 0, 0, words, 2));
     spv_forget_types(s->m);
 }
 
@@ -181,17 +199,25 @@ static bool is_barrier(const PassCopies *s, const SpvInst *i)
            scope == SpvScopeWorkgroup;
 }
 
+/* All invocations have done the copies by then. */
+static bool is_behind(const PassCopies *s, const PassCopy *x, const SpvInst *i)
+{
+    const CfgLoop *loop = copies_outermost(&x->nest);
+    if (x->nest.chosen_at != UINT32_MAX)
+        return cfg_dominates(s->g, s->g->blocks[x->nest.chosen_at].ipdom, position(s, i));
+    if (!loop)
+        return copies_in_order(s, x->store, i);
+    return !cfg_in_loop(loop, s->g, position(s, i)) &&
+           cfg_dominates(s->g, loop->header, position(s, i));
+}
+
 /* A barrier that all invocations come to between the copies and the loads. */
 static bool barrier_parts(const PassCopies *s, const PassTile *t, const SpvInst *barrier)
 {
     if (!is_barrier(s, barrier))
         return false;
     for (uint32_t k = 0; k < t->copies.len; k++) {
-        const PassCopy *x = &t->copies.data[k];
-        const CfgLoop *loop = copies_outermost(&x->nest);
-        if (loop ? cfg_in_loop(loop, s->g, position(s, barrier)) ||
-                       !cfg_dominates(s->g, loop->header, position(s, barrier))
-                 : !copies_in_order(s, x->store, barrier))
+        if (!is_behind(s, &t->copies.data[k], barrier))
             return false;
     }
     for (uint32_t k = 0; k < t->loads.len; k++)
@@ -211,109 +237,17 @@ static bool has_barrier(const PassCopies *s, const PassTile *t)
 
 /* ---- loops of copies ------------------------------------------------------------------------- */
 
-/* It is left from its header alone, and the block is in every iteration. */
-static bool is_counted(const PassCopies *s, const CfgLoop *loop, uint32_t inside)
-{
-    const CfgBlock *header = &s->g->blocks[loop->header];
-    if (loop->latch == UINT32_MAX || header->n_preds != 2 ||
-        header->block->insts.last->op != SpvOpBranchConditional ||
-        !cfg_dominates(s->g, inside, loop->latch))
-        return false;
-    for (uint32_t k = 0; k < loop->n_blocks; k++) {
-        const CfgBlock *b = &s->g->blocks[loop->blocks[k]];
-        for (uint32_t j = 0; b != header && j < b->n_succs; j++)
-            if (!cfg_in_loop(loop, s->g, b->succs[j]))
-                return false;
-    }
-    return true;
-}
-
-static bool depends_on(const PassCopies *s, SpvId id, const SpvInst *phi, uint32_t depth)
-{
-    const SpvInst *i = spv_def(s->m, id);
-    SpvOperand o;
-    if (i == phi)
-        return true;
-    if (!i || !depth || !spv_is_pure(i))
-        return false;
-    for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
-        if (o.is_id && depends_on(s, i->words[o.word], phi, depth - 1))
-            return true;
-    return false;
-}
-
-/* The first phi of a header that the loop's end depends on. */
-static const SpvInst *find_counter(const PassCopies *s, const SpvInst *branch)
-{
-    const SpvInst *phi = branch->block->insts.first->next;
-    while (phi->op == SpvOpPhi &&
-           !depends_on(s, spv_operand(branch, 0), phi, MOST_DEEP_IN_CONDITION))
-        phi = phi->next;
-    return phi->op == SpvOpPhi ? phi : NULL;
-}
-
-static bool open_loop(const PassCopies *s, const CfgLoop *loop, uint32_t inside, PassCounted *x)
-{
-    const CfgBlock *header = &s->g->blocks[loop->header];
-    const SpvInst *branch = header->block->insts.last, *phi = NULL;
-    /* what is in a header is done once more than the condition holds */
-    if (inside == loop->header || !is_counted(s, loop, inside) || !(phi = find_counter(s, branch)))
-        return false;
-    uint32_t latch = loop->latch, before = header->preds[header->preds[0] == latch];
-    const SpvBlock *then = edit_block(s->m, spv_operand(branch, 1));
-    x->loop = loop;
-    x->counter = phi;
-    x->start = loop_incoming(phi, s->g->blocks[before].block->id);
-    x->next = loop_incoming(phi, s->g->blocks[latch].block->id);
-    x->condition = spv_def(s->m, spv_operand(branch, 0));
-    x->stays = cfg_in_loop(loop, s->g, s->g->position[then->index]);
-    return x->condition;
-}
-
-bool copies_nest(const PassCopies *s, const SpvInst *i, uint32_t outside, PassNest *nest)
-{
-    uint32_t inside = position(s, i), n = 0;
-    const CfgLoop *first = s->g->blocks[inside].loop, *loop;
-    for (loop = first; loop && !cfg_in_loop(loop, s->g, outside); loop = loop->parent)
-        n++;
-    nest->n = n;
-    for (loop = first; n <= COPIES_NESTED && n; inside = loop->header, loop = loop->parent)
-        if (!open_loop(s, loop, inside, &nest->loops[--n]))
-            return false;
-    return !n;
-}
-
 /* A store is done once for each time that the loads are, or in loops of its own beside them. */
 static bool find_loops(const PassCopies *s, PassTile *t)
 {
     uint32_t load = position(s, t->loads.data[0]);
     for (uint32_t k = 0; k < t->copies.len; k++)
-        if (!copies_nest(s, t->copies.data[k].store, load, &t->copies.data[k].nest))
+        if (!copies_nest(s, t->copies.data[k].store, load, &t->copies.data[k].nest, true))
             return false;
     return true;
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
-
-/* 0: nothing; the buffer's variable; UINT32_MAX: anything. What an instruction calls for a matrix's
- * elements is looked at by itself. */
-static SpvId written_by(const PassCopies *s, const SpvInst *i)
-{
-    const SpvOpInfo *info = spv_op_info(i->op);
-    if (i->op == SpvOpFunctionCall)
-        return UINT32_MAX;
-    if (i->op == SpvOpLoad || i->op == SpvOpCooperativeMatrixLoadKHR || i->op == SpvOpArrayLength ||
-        i->op == SpvOpCooperativeMatrixLoadTensorNV || !info ||
-        !(info->flags & (SPV_OPF_MEMORY | SPV_OPF_ATOMIC)))
-        return 0;
-    const SpvInst *root = spv_n_operands(i) ? pointer_root(s->m, spv_operand(i, 0)) : NULL;
-    if (!root || root->op != SpvOpVariable)
-        return UINT32_MAX;
-    uint32_t storage = spv_operand(root, 0);
-    bool own = storage == SpvStorageClassFunction || storage == SpvStorageClassPrivate ||
-               storage == SpvStorageClassWorkgroup;
-    return own ? 0 : root->id;
-}
 
 /* By position: 1 = one of the loads can be reached from the block's end. */
 static uint8_t *find_ways_to_loads(const PassCopies *s, const PassTile *t)
@@ -346,7 +280,7 @@ static bool written_elsewhere(const PassCopies *s)
     for (const SpvFunction *f = s->m->functions; f; f = f->next)
         for (const SpvBlock *b = f == s->g->function ? NULL : f->first; b; b = b->next)
             for (const SpvInst *i = b->insts.first; i; i = i->next)
-                if (written_by(s, i))
+                if (written_root(s->m, i))
                     return true;
     return false;
 }
@@ -357,7 +291,7 @@ bool copies_kept(const PassCopies *s, const PassTile *t, SpvId buffer)
     const uint8_t *leads = find_ways_to_loads(s, t);
     for (uint32_t p = 0; p + 1 < s->g->n; p++)
         for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next) {
-            SpvId written = written_by(s, i);
+            SpvId written = written_root(s->m, i);
             if (written == buffer || written == UINT32_MAX ||
                 (written && !apart && (leads[p] || precedes_load(s, t, i))))
                 return false;
@@ -525,10 +459,20 @@ static bool builtin_value(const PassCopies *s, SpvId variable, uint64_t k, uint6
     }
 }
 
+static bool is_converted(const PassCopies *s, const SpvInst *i)
+{
+    bool converts = i && (i->op == SpvOpUConvert || i->op == SpvOpSConvert);
+    return converts && spv_type(s->m, i->type)->kind == SPV_INT;
+}
+
 /* The built-in that an instruction is component k of, or NULL. */
 static const SpvInst *builtin_of(const PassCopies *s, const SpvInst *i, uint64_t *k)
 {
     *k = 0;
+    if (is_converted(s, i))
+        i = spv_def(s->m, spv_operand(i, 0));
+    if (!i)
+        return NULL;
     if (i->op == SpvOpCompositeExtract && spv_n_operands(i) == 2) {
         *k = spv_operand(i, 1);
         i = spv_def(s->m, spv_operand(i, 0));
@@ -560,6 +504,18 @@ static bool more_here(void *user, const SpvInst *i, uint64_t *value)
     return global;
 }
 
+/* A number that is made wider or narrower. */
+static bool converted_value(PassCopies *s, const SpvInst *i, uint64_t *value)
+{
+    PolynomialReader of = s->reader;
+    of.bits = spv_type_of(s->m, spv_operand(i, 0))->bits;
+    Polynomial p = polynomial_read(&of, spv_operand(i, 0));
+    bool good = polynomial_number(&p, value);
+    if (i->op == SpvOpSConvert)
+        *value = (uint64_t)((int64_t)(*value << (64 - of.bits)) >> (64 - of.bits));
+    return good;
+}
+
 static bool value_here(void *user, const SpvInst *i, uint64_t *value)
 {
     PassCopies *s = user;
@@ -570,7 +526,8 @@ static bool value_here(void *user, const SpvInst *i, uint64_t *value)
             return true;
         }
     const SpvInst *v = builtin_of(s, i, &k);
-    return v && builtin_value(s, v->id, k, value);
+    return (v && builtin_value(s, v->id, k, value)) ||
+           (is_converted(s, i) && converted_value(s, i, value));
 }
 
 bool copies_index(PassCopies *s, SpvId id, Polynomial *p)
@@ -583,27 +540,51 @@ bool copies_index(PassCopies *s, SpvId id, Polynomial *p)
     return !p->too_large;
 }
 
-/* The unit that a chain into the tile selects. */
-bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit)
+static bool read_place(PassCopies *s, SpvId id, uint64_t count, uint64_t *at)
 {
-    const SpvType *type = spv_type(s->m, t->variable->type)->element;
-    *unit = 0;
-    for (uint32_t k = 1; k < spv_n_operands(chain); k++, type = type->element) {
-        Polynomial p;
-        uint64_t at;
-        if (type->kind != SPV_ARRAY || !copies_index(s, spv_operand(chain, k), &p) ||
-            !polynomial_number(&p, &at) || at >= type->count)
+    Polynomial p;
+    return copies_index(s, id, &p) && polynomial_number(&p, at) && *at < count;
+}
+
+/* By how many units a pointer is behind the variable's beginning. */
+static bool add_units(PassCopies *s, const PassTile *t, const SpvInst *pointer, uint64_t *unit)
+{
+    if (pointer == t->variable)
+        return true;
+    const SpvInst *from = spv_def(s->m, spv_operand(pointer, 0));
+    const SpvType *type = spv_type(s->m, from->type)->element;
+    uint64_t at, element = is_element_chain(pointer);
+    if (!add_units(s, t, from, unit))
+        return false;
+    if (element) {
+        if (!read_place(s, spv_operand(pointer, 1), t->units, &at))
             return false;
-        *unit = *unit * type->count + at;
+        *unit += at * units_of(t, type);
     }
-    return type == t->unit;
+    for (uint32_t k = 1 + element; spv_is_chain(pointer) && k < spv_n_operands(pointer); k++) {
+        if (type->kind != SPV_ARRAY || !read_place(s, spv_operand(pointer, k), type->count, &at))
+            return false;
+        type = type->element;
+        *unit += at * units_of(t, type);
+    }
+    return true;
+}
+
+bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *pointer, uint64_t *unit)
+{
+    *unit = 0;
+    return add_units(s, t, pointer, unit) && *unit < t->units &&
+           spv_type(s->m, pointer->type)->element == t->unit;
 }
 
 /* ---- the copies ------------------------------------------------------------------------------ */
 
 bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable)
 {
-    const SpvType *t = spv_type(s->m, variable->type)->element;
+    const SpvType *pointer = spv_type(s->m, variable->type), *t = pointer->element;
+    if (variable->op == SpvOpFunctionParameter)
+        return pointer->storage == SpvStorageClassCrossWorkgroup && t &&
+               !is_special(s, variable->id, -1);
     while (t && (t->kind == SPV_ARRAY || t->kind == SPV_RUNTIME_ARRAY))
         t = t->element;
     bool plain = spv_operand(variable, 0) == SpvStorageClassStorageBuffer && t &&
@@ -720,74 +701,6 @@ static bool copy_once(PassCopies *s, void *user)
     return true;
 }
 
-static bool read_number(PassCopies *s, SpvId id, uint64_t *value)
-{
-    Polynomial p;
-    return copies_index(s, id, &p) && polynomial_number(&p, value);
-}
-
-/* A comparison of numbers. */
-static bool read_condition(PassCopies *s, const SpvInst *i, bool *value)
-{
-    uint64_t x, y;
-    if (spv_n_operands(i) != 2 || !read_number(s, spv_operand(i, 0), &x) ||
-        !read_number(s, spv_operand(i, 1), &y))
-        return false;
-    uint64_t sign = UINT64_C(1) << (s->reader.bits - 1);
-    switch (i->op) {
-    case SpvOpSLessThan:
-    case SpvOpSLessThanEqual:
-    case SpvOpSGreaterThan:
-    case SpvOpSGreaterThanEqual: /* as unsigned numbers, when the lowest is 0 */
-        x ^= sign;
-        y ^= sign;
-        break;
-    default: break;
-    }
-    switch (i->op) {
-    case SpvOpSLessThan:
-    case SpvOpULessThan: *value = x < y; return true;
-    case SpvOpSLessThanEqual:
-    case SpvOpULessThanEqual: *value = x <= y; return true;
-    case SpvOpSGreaterThan:
-    case SpvOpUGreaterThan: *value = x > y; return true;
-    case SpvOpSGreaterThanEqual:
-    case SpvOpUGreaterThanEqual: *value = x >= y; return true;
-    case SpvOpINotEqual: *value = x != y; return true;
-    default: return false;
-    }
-}
-
-static bool do_once(PassCopies *s, const PassNest *nest, uint32_t depth, uint64_t *left,
-                    PassDoes does, void *user)
-{
-    if (depth == nest->n || depth == COPIES_NESTED)
-        return *left && (*left)-- && does(s, user);
-    const PassCounted *x = &nest->loops[depth];
-    bool goes_on, good = read_number(s, x->start, &s->counts[depth]);
-    s->counters[depth] = x->counter;
-    s->n_counters = depth + 1;
-    for (uint32_t n = 0; good; n++) {
-        good = n < MOST_ITERATIONS && read_condition(s, x->condition, &goes_on);
-        if (!good || goes_on != x->stays)
-            break;
-        uint64_t next;
-        good = do_once(s, nest, depth + 1, left, does, user) && read_number(s, x->next, &next);
-        if (good)
-            s->counts[depth] = next;
-    }
-    s->n_counters = depth;
-    return good;
-}
-
-bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes does, void *user)
-{
-    for (s->invocation = 0; s->invocation < s->invocations; s->invocation++)
-        if (!do_once(s, nest, 0, left, does, user))
-            return false;
-    return true;
-}
-
 bool copies_read(PassCopies *s, PassTile *t)
 {
     uint64_t left = MOST_COPIED;
@@ -808,8 +721,9 @@ bool copies_open(PassCopies *s, PassContext *c, const Cfg *g)
     const uint32_t *size = c->entry.local_size;
     uint64_t n = (uint64_t)size[0] * size[1] * size[2];
     uint32_t W = c->options->subgroup_size;
-    if (!W || !n || n > MOST_INVOCATIONS || n % W || c->entry.model != SpvExecutionModelGLCompute ||
-        c->entry.quads == SPV_QUADS_SQUARE)
+    bool compute =
+        c->entry.model == SpvExecutionModelGLCompute || c->entry.model == SpvExecutionModelKernel;
+    if (!W || !n || n > MOST_INVOCATIONS || n % W || !compute || c->entry.quads == SPV_QUADS_SQUARE)
         return false;
     *s = (PassCopies){ .c = c, .m = c->module, .g = g, .invocations = (uint32_t)n };
     s->reader = (PolynomialReader){ .m = s->m, .known = value_here, .more = more_here, .user = s };

@@ -209,6 +209,50 @@ uint64_t range_largest(PassRange *s, SpvId id);
 /* stays_when: the condition's value that keeps the loop running. False: it is something else. */
 bool range_test(SpvModule *m, SpvId condition, bool stays_when, PassTest *test);
 
+/* ---- beginning.c: what a kernel can ask at its beginning ------------------------------------- */
+
+/* An integer of any invocation, at any time, is between them. Terms are of PassBeginning.atoms: 1 +
+ * place. */
+typedef struct PassEnds {
+    Polynomial low, high;
+} PassEnds;
+
+/* less + by <= more */
+typedef struct PassRelation {
+    SpvId less, more;
+    uint32_t by;
+    bool is_signed;
+} PassRelation;
+
+typedef struct PassBeginning {
+    PassContext *c;
+    SpvModule *m;
+    const Cfg *g;
+    PassRange range;
+    PolynomialReader reader; /* of 64 bits, for sums */
+    struct PassAtom *atoms;
+    uint32_t n_atoms;
+    Polynomial *tests; /* none of them is negative; who takes some back sets n_tests */
+    uint32_t n_tests;
+    SpvId *becomes; /* by id, n_ids of them: what it is instead, if no test is negative; or 0 */
+    uint32_t n_ids;
+    uint32_t at; /* position of the block that is looked from */
+} PassBeginning;
+
+void beginning_open(PassBeginning *s, PassContext *c, const Cfg *g);
+/* Where an integer is, if no test is negative. False: that is not known. */
+bool beginning_ends(PassBeginning *s, SpvId id, PassEnds *x);
+bool ends_are_one(const PassBeginning *s, const PassEnds *x); /* all invocations have the same */
+/* Add tests; false: they never hold, or there are too many. That the number that the kernel
+ * computes is the one between the ends, as a signed number, or (below the half of it, where it is
+ * the same) as an unsigned one; that less + by <= more. */
+bool beginning_ask_fit(PassBeginning *s, const PassEnds *x, uint32_t bits, bool is_signed);
+bool beginning_ask_order(PassBeginning *s, const PassEnds *less, const PassEnds *more, uint32_t by);
+void beginning_drop(PassBeginning *s);                /* drops the tests that others say already */
+SpvId beginning_write(PassBeginning *s, SpvInst *at); /* the boolean whether no test is negative */
+/* What a comparison says of two integers if it is `holds`. False: it is none of their order. */
+bool relation_read(const SpvInst *i, bool holds, PassRelation *r);
+
 /* ---- row_loops.c ----------------------------------------------------------------------------- */
 
 /* How many iterations to do at once where each invocation walks along a row of its own; 1: none
@@ -217,20 +261,31 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest);
 
 /* ---- copies.c: what workgroup memory is copied from ------------------------------------------ */
 
-enum { COPIES_NESTED = 4 }; /* loops, at most */
+enum { COPIES_NESTED = 4, COPIES_TESTS = 8 }; /* loops and tests, at most */
 
-/* A loop with one counter: it goes on while `condition` is `stays`. */
+/* A loop with one counter: it goes on while `condition` is `stays`, which is asked at the beginning
+ * of an iteration or (at_end) at its end. */
 typedef struct PassCounted {
     const CfgLoop *loop;
-    const SpvInst *counter, *condition;
-    SpvId start, next;
-    bool stays;
+    const SpvInst *counter;
+    SpvId start, next, condition;
+    bool stays, at_end;
 } PassCounted;
 
-/* Loops in which an instruction is, the outermost first. */
+/* Goes on to the instruction if the condition is `when`, in so many of the loops. */
+typedef struct PassChoice {
+    SpvId condition;
+    bool when;
+    uint32_t loops;
+} PassChoice;
+
+/* Loops in which an instruction is, the outermost first, and tests on the way to it. */
 typedef struct PassNest {
     PassCounted loops[COPIES_NESTED];
-    uint32_t n;
+    PassChoice tests[COPIES_TESTS];
+    uint32_t n, n_tests;
+    bool surely;        /* else a test that is not known may have come out either way */
+    uint32_t chosen_at; /* position of the first test's block; UINT32_MAX: none is outside loops */
 } PassNest;
 
 /* A store to workgroup memory, and the loops that do nothing but copy, if it is in any. */
@@ -285,10 +340,6 @@ bool copies_kept(const PassCopies *s, const PassTile *t, SpvId buffer);
 void copies_take_apart(PassCopies *s, SpvId buffer);
 /* A buffer that is like any other. */
 bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable);
-/* The counted loops around an instruction that are not around `outside` as well, a position. */
-bool copies_nest(const PassCopies *s, const SpvInst *i, uint32_t outside, PassNest *nest);
-/* Has all invocations do it; takes what they do from `left`. */
-bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes does, void *user);
 /* Whether all invocations find the same values for a polynomial's at a position, and these may be
  * computed behind the loop as well (or NULL). */
 bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop);
@@ -303,6 +354,13 @@ bool copies_is_global(const PassCopies *s, const SpvInst *i, uint64_t *k);
 bool copies_index(PassCopies *s, SpvId id, Polynomial *p);
 bool copies_unit(PassCopies *s, const PassTile *t, const SpvInst *chain, uint64_t *unit);
 bool copies_in_order(const PassCopies *s, const SpvInst *a, const SpvInst *b); /* a comes first */
+
+/* nest.c: the counted loops around an instruction that are not around `outside` as well, a
+ * position, and the tests there. `surely`: all of them must be known. */
+bool copies_nest(const PassCopies *s, const SpvInst *i, uint32_t outside, PassNest *nest,
+                 bool surely);
+/* Has all invocations do it; takes what they do from `left`. */
+bool copies_each(PassCopies *s, const PassNest *nest, uint64_t *left, PassDoes does, void *user);
 /* The outermost of these loops, or NULL. */
 const CfgLoop *copies_outermost(const PassNest *nest);
 

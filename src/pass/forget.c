@@ -17,9 +17,8 @@ typedef struct Forgetter {
 
 static bool is_idle(const SpvInst *i)
 {
-    return spv_is_pure(i) || i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain ||
-           i->op == SpvOpLabel || i->op == SpvOpPhi || i->op == SpvOpLoopMerge ||
-           i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
+    return spv_is_pure(i) || spv_is_chain(i) || i->op == SpvOpLabel || i->op == SpvOpPhi ||
+           i->op == SpvOpLoopMerge || i->op == SpvOpBranch || i->op == SpvOpBranchConditional ||
            i->op == SpvOpSelectionMerge || i->op == SpvOpLoad;
 }
 
@@ -43,16 +42,30 @@ static bool loop_is_idle(Forgetter *s, const CfgLoop *loop)
     return true;
 }
 
+/* The block that a loop is left from: its header, or its end. */
+static uint32_t exit_of(const Forgetter *s, const CfgLoop *loop)
+{
+    const CfgBlock *b = &s->g->blocks[loop->header];
+    for (uint32_t k = 0; k < b->n_succs; k++)
+        if (!cfg_in_loop(loop, s->g, b->succs[k]))
+            return loop->header;
+    return loop->latch;
+}
+
 static void remove_loop(Forgetter *s, const SpvBlock *header)
 {
     uint32_t at = s->g->position[header->index];
     const CfgLoop *loop = at < s->g->n ? s->g->blocks[at].loop : NULL;
-    SpvBlock *b = loop ? s->g->blocks[at].block : NULL;
-    if (!loop || loop->header != at || b->insts.last->op != SpvOpBranchConditional ||
-        !loop_is_idle(s, loop)) /* done, if two tiles were copied in it */
+    if (!loop || loop->header != at || loop->latch == UINT32_MAX)
+        return; /* done, if two tiles were copied in it */
+    SpvBlock *b = s->g->blocks[exit_of(s, loop)].block;
+    SpvInst *merge = cfg_merge_inst(header);
+    if (b->insts.last->op != SpvOpBranchConditional || !loop_is_idle(s, loop))
         return;
     const SpvBlock *then = edit_block(s->m, spv_operand(b->insts.last, 1));
     bool stays = cfg_in_loop(loop, s->g, s->g->position[then->index]);
+    if (merge && b != header)
+        edit_remove(s->m, merge);
     loop_decide_exit(s->m, b, !stays, true);
 }
 
@@ -81,7 +94,8 @@ static bool communicates(const Forgetter *s, const SpvInst *i)
     if (!(info->flags & SPV_OPF_MEMORY) || !spv_n_operands(i))
         return false;
     const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-    return !root || root->op != SpvOpVariable || spv_operand(root, 0) == SpvStorageClassWorkgroup;
+    bool known = root && (root->op == SpvOpVariable || root->op == SpvOpFunctionParameter);
+    return !known || spv_type(s->m, root->type)->storage == SpvStorageClassWorkgroup;
 }
 
 /* Whether invocations both read and write some buffer, one element at a time. Programs let barriers
@@ -99,8 +113,11 @@ static bool reads_what_it_writes(const Forgetter *s)
                 if (i->op != SpvOpLoad && i->op != SpvOpStore && !atomic)
                     continue;
                 const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-                if (!root || root->op != SpvOpVariable ||
-                    spv_operand(root, 0) != SpvStorageClassStorageBuffer)
+                if (!root || (root->op != SpvOpVariable && root->op != SpvOpFunctionParameter))
+                    return true;
+                uint32_t storage = spv_type(s->m, root->type)->storage;
+                if (storage != SpvStorageClassStorageBuffer &&
+                    storage != SpvStorageClassCrossWorkgroup)
                     continue;
                 done[root->id] |= i->op == SpvOpLoad ? READ : WRITTEN;
                 both |= done[root->id] == (READ | WRITTEN);
@@ -182,8 +199,8 @@ bool copies_forget(PassContext *c, const Cfg *g, PassTile *const *tiles, uint32_
         for (uint32_t j = 0; j < tiles[k]->copies.len; j++) {
             const PassNest *nest = &tiles[k]->copies.data[j].nest;
             edit_remove(s->m, tiles[k]->copies.data[j].store);
-            if (nest->n)
-                vec_push(c->scratch, &headers, g->blocks[nest->loops[0].loop->header].block);
+            for (uint32_t n = nest->n; n--;) /* inner loops first */
+                vec_push(c->scratch, &headers, g->blocks[nest->loops[n].loop->header].block);
         }
         edit_remove(s->m, tiles[k]->variable);
     }

@@ -340,7 +340,7 @@ bool pass_forward(PassContext *c)
     Forwarder *s = NEW(c->scratch, Forwarder);
     *s = (Forwarder){ .c = c, .m = c->module, .copies = NEW(c->scratch, PassCopies) };
     s->g = cfg_build(c->scratch, c->entry.function, c->sink);
-    if (!s->g || !copies_open(s->copies, c, s->g))
+    if (!s->g || c->entry.model != SpvExecutionModelGLCompute || !copies_open(s->copies, c, s->g))
         return s->g;
     s->subgroups = s->copies->invocations / c->options->subgroup_size;
     for (SpvInst *i = s->m->globals.first; i; i = i->next)

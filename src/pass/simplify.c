@@ -47,11 +47,31 @@ static void count_preds(Simplifier *s)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
+/* Where a branch to that block comes to, if the block does nothing and is for this branch alone. */
+static SpvId target_behind(const Simplifier *s, SpvId to)
+{
+    const SpvBlock *b = edit_block(s->m, to);
+    const SpvInst *i = b ? b->insts.first->next : NULL;
+    bool idle = i && i->op == SpvOpBranch && s->n_preds[b->index] == 1 && !s->is_named[b->index];
+    return idle ? spv_operand(i, 0) : to;
+}
+
+/* Where both ways of a branch meet at once, and nothing is chosen by it; or 0. */
+static SpvId meeting_point(const Simplifier *s, const SpvInst *term)
+{
+    SpvId x = target_behind(s, spv_operand(term, 1)), y = target_behind(s, spv_operand(term, 2));
+    const SpvBlock *b = x == y ? edit_block(s->m, x) : NULL;
+    return b && b->insts.first->next->op != SpvOpPhi ? x : 0;
+}
+
 /* The only block that a terminator can branch to, or 0. */
 static SpvId sure_target(Simplifier *s, const SpvInst *term)
 {
     uint64_t value;
     if (term->op == SpvOpBranchConditional) {
+        SpvId met = meeting_point(s, term);
+        if (met)
+            return met;
         if (spv_operand(term, 1) == spv_operand(term, 2))
             return spv_operand(term, 1);
         if (!spv_constant(s->m, spv_operand(term, 0), &value))

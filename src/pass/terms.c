@@ -41,13 +41,21 @@ SpvId terms_local(const PassTerms *w, uint64_t k)
         ->id;
 }
 
+/* It is computed in a loop that is over. */
+static bool is_over(const PassTerms *w, const SpvInst *i)
+{
+    const Cfg *g = w->copies->g;
+    const CfgLoop *loop = g->blocks[g->position[i->block->index]].loop;
+    return loop && !cfg_in_loop(loop, g, g->position[w->at->block->index]);
+}
+
 /* The value where the instructions are. */
 static SpvId value_here(const PassTerms *w, SpvId id)
 {
     SpvModule *m = w->copies->m;
     const SpvInst *i = spv_def(m, id);
     SpvOperand o;
-    if (!i->block || copies_in_order(w->copies, i, w->at))
+    if (!i->block || (!is_over(w, i) && copies_in_order(w->copies, i, w->at)))
         return id;
     SpvInst *again = edit_another(m, i);
     for (SpvWalk walk = spv_walk(i); spv_walk_next(&walk, &o);)
@@ -65,7 +73,8 @@ static SpvId factor(const PassTerms *w, SpvId id)
     SpvId x = value_here(w, id);
     if (!copies_is_global(w->copies, spv_def(w->copies->m, id), &k))
         return x;
-    return terms_put(w, SpvOpISub, spv_def(w->copies->m, x)->type, x, terms_local(w, k));
+    return terms_put(w, SpvOpISub, spv_def(w->copies->m, x)->type, x,
+                     terms_as_wide(w, terms_local(w, k)));
 }
 
 SpvId terms_product(const PassTerms *w, const PolynomialTerm *t)

@@ -87,6 +87,7 @@ typedef struct Unstager {
     uint8_t *join; /* by position: ways to it are gone again, from its dominator on */
     uint8_t *way;  /* by position: a block between */
     VEC(SpvId) fitted;
+    bool structured; /* branches say where their ways meet */
     uint32_t n_again;
     uint32_t most; /* elements may be read by an invocation */
     PassIdWords ids;
@@ -163,7 +164,7 @@ static bool find_reads(Unstager *s)
         r->load = s->tile->loads.data[k];
         const SpvInst *merge = cfg_merge_inst(r->load->block);
         if ((merge && merge->op == SpvOpLoopMerge) ||
-            !copies_nest(s->copies, r->load, s->store, &r->nest) ||
+            !copies_nest(s->copies, r->load, s->store, &r->nest, false) ||
             !copies_each(s->copies, &r->nest, &left, note_sample, &sampling) || !r->samples.len)
             return false;
         find_neighbours(r);
@@ -294,6 +295,20 @@ static bool look(Unstager *s, SpvId id, uint32_t depth);
 
 static bool is_choice_of_numbers(const SpvInst *i)
 {
+    if (i->ext_set == SPV_SET_OpenCLstd_)
+        switch (spv_operand(i, 1)) {
+        case OpenCLstd_fmin:
+        case OpenCLstd_fmax:
+        case OpenCLstd_fabs:
+        case OpenCLstd_fclamp:
+        case OpenCLstd_s_min:
+        case OpenCLstd_u_min:
+        case OpenCLstd_s_max:
+        case OpenCLstd_u_max:
+        case OpenCLstd_s_clamp:
+        case OpenCLstd_u_clamp: return true;
+        default: return false;
+        }
     if (i->ext_set != SPV_SET_GLSLstd450)
         return false;
     switch (spv_operand(i, 1)) {
@@ -320,10 +335,10 @@ static bool is_source(Unstager *s, const SpvInst *i)
 {
     const uint32_t special = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerVisibleMask;
     const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-    if (!root || root->op != SpvOpVariable ||
+    if (!root || (root->op != SpvOpVariable && root->op != SpvOpFunctionParameter) ||
         (spv_n_operands(i) > 1 && spv_operand(i, 1) & special))
         return false;
-    return spv_operand(root, 0) == SpvStorageClassPushConstant ||
+    return spv_type(s->m, root->type)->storage == SpvStorageClassPushConstant ||
            (copies_plain_buffer(s->copies, root) && copies_kept(s->copies, s->tile, root->id));
 }
 
@@ -333,7 +348,9 @@ static bool may_be_again(Unstager *s, const SpvInst *i)
     switch (i->op) {
     case SpvOpLoad: return is_source(s, i);
     case SpvOpAccessChain:
-    case SpvOpInBoundsAccessChain: return true;
+    case SpvOpInBoundsAccessChain:
+    case SpvOpPtrAccessChain:
+    case SpvOpInBoundsPtrAccessChain: return true;
     case SpvOpExtInst: return is_choice_of_numbers(i);
     case SpvOpUDiv:
     case SpvOpSDiv:
@@ -358,12 +375,12 @@ static bool is_way_out(const Unstager *s, uint32_t p, uint32_t from, uint32_t jo
            s->g->blocks[p].block->insts.last->op == SpvOpSwitch;
 }
 
-/* A block that chooses a way says where they meet. */
+/* A block that chooses a way says where they meet, in a shader. */
 static bool meets(const Unstager *s, uint32_t p, uint32_t join)
 {
     const SpvBlock *b = s->g->blocks[p].block;
     const SpvInst *merge = cfg_merge_inst(b);
-    if (s->g->blocks[p].n_succs < 2)
+    if (s->g->blocks[p].n_succs < 2 || !s->structured)
         return !merge;
     if (!merge || merge->op != SpvOpSelectionMerge || b->insts.last->op != SpvOpBranchConditional)
         return false;
@@ -399,7 +416,7 @@ static bool look_at_ways(Unstager *s, uint32_t join, uint32_t depth)
         uint32_t p = ways.data[k];
         const SpvInst *end = blocks[p].block->insts.last;
         if ((p != from && is_way_out(s, p, from, join)) || !meets(s, p, join) ||
-            (p == from &&
+            (p == from && s->structured &&
              spv_operand(cfg_merge_inst(blocks[p].block), 0) != blocks[join].block->id) ||
             (end->op == SpvOpBranchConditional && !look(s, spv_operand(end, 0), depth + 1)))
             return false;
@@ -714,7 +731,7 @@ static void note_sources(Unstager *s)
         for (const SpvInst *i = s->g->blocks[p].block->insts.first; i; i = i->next)
             if (i->op == SpvOpLoad && i->id < s->n_ids && s->role[i->id] == AGAIN) {
                 const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-                if (spv_operand(root, 0) == SpvStorageClassStorageBuffer)
+                if (copies_plain_buffer(s->copies, root))
                     copies_take_apart(s->copies, root->id);
             }
 }
@@ -722,7 +739,10 @@ static void note_sources(Unstager *s)
 static bool unstage(PassContext *c, bool *done)
 {
     Unstager *s = NEW(c->scratch, Unstager);
-    *s = (Unstager){ .c = c, .m = c->module, .copies = NEW(c->scratch, PassCopies) };
+    *s = (Unstager){ .c = c,
+                     .m = c->module,
+                     .copies = NEW(c->scratch, PassCopies),
+                     .structured = c->entry.model == SpvExecutionModelGLCompute };
     s->g = cfg_build(c->scratch, c->entry.function, c->sink);
     *done = true;
     if (!s->g || !copies_open(s->copies, c, s->g))

@@ -232,9 +232,12 @@ static void write_filling(Rng *rng, Arena *a, Str *s, Tile *t)
     static const char *const loops[] = {
         "for (int j = ly; j < H; j += LY) for (int i = lx; i < W; i += LX)",
         "for (int i = lx; i < W; i += LX) for (int j = ly; j < H; j += LY)",
-        "for (int at = int(gl_LocalInvocationIndex); at < W * H; at += LX * LY)" };
+        "for (int at = int(gl_LocalInvocationIndex); at < W * H; at += LX * LY)",
+        "int j = ly, i; do { i = lx; do", /* see below */
+        "for (int j = ly; j < H; j += LY) if (lx < (W + 1) / 2)"
+        " for (int i = lx; i < W; i += (W + 1) / 2)" };
     bool single = !(t->before[0] | t->before[1] | t->behind[0] | t->behind[1]) && any(rng, 2);
-    uint32_t loop = any(rng, 3);
+    uint32_t loop = any(rng, 5);
     uint32_t form = any(rng, COUNT_OF(element)); /* the last three stay inside */
     t->again = any(rng, 4) == 0;
     t->most = form > 1 && form < 5 ? 6 : form < 2 && t->again ? 16 : 12;
@@ -247,8 +250,9 @@ static void write_filling(Rng *rng, Arena *a, Str *s, Tile *t)
                single      ? "int i = lx, j = ly;"
                : loop == 2 ? "int i = at % W, j = at / W;"
                            : "");
-    str_printf(a, s, "int u = ox + i - BX + SHIFT, v = oy + j - BY + SHIFT + k;\n%s = %s; }\n",
-               any(rng, 2) ? "tile[j * W + i]" : "tile[i + W * j]", element[form]);
+    str_printf(a, s, "int u = ox + i - BX + SHIFT, v = oy + j - BY + SHIFT + k;\n%s = %s; %s\n",
+               any(rng, 2) ? "tile[j * W + i]" : "tile[i + W * j]", element[form],
+               single || loop != 3 ? "}" : "i += LX; } while (i < W); j += LY; } while (j < H);");
 }
 
 static void write_reads(Rng *rng, Arena *a, Str *s, Tile *t)

@@ -137,6 +137,8 @@ typedef struct CpuKernel {
     CpuSubgroupFn *code;
     CpuSlot *slots;
     uint32_t n_slots;
+    /* bits of an OpenCL kernel's arguments: as CpuSlot.apart and CpuSlot.written */
+    uint64_t apart_arguments, written_arguments;
     uint32_t subgroup_size;
     uint32_t local_size[3]; /* 0 where CpuEnv decides */
     uint64_t shared_bytes, frame_bytes, scratch_bytes, push_bytes, kept_bytes;

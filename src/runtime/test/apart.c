@@ -26,15 +26,28 @@ static const char source[] =
     "    c[first + me] = tile[me] + 1000.0 * tile[gl_LocalInvocationID.x];\n"
     "}\n";
 
-static HeddleKernel *compile(HeddleDevice *device, HeddleLog *log)
+/* The same; `c` alone is written, whatever else is behind `a`. */
+static const char opencl[] =
+    "kernel __attribute__((reqd_work_group_size(32, 8, 1)))\n"
+    "void apart(global const float *a, global float *c) {\n"
+    "    local float tile[256];\n"
+    "    int me = get_local_id(1) * 32 + get_local_id(0), first = get_group_id(0) * 256;\n"
+    "    tile[me] = a[first + me];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    c[first + me] = tile[me] + 1000.0f * tile[get_local_id(0)];\n"
+    "}\n";
+
+static HeddleKernel *compile(HeddleDevice *device, bool is_opencl, HeddleLog *log)
 {
     HeddleModule *m = NULL;
     HeddleKernel *k = NULL;
-    HeddleModuleOptions o = { .language = HEDDLE_LANGUAGE_GLSL };
-    if (heddle_module_new(source, strlen(source), "apart.comp", &o, &m, log) == HEDDLE_OK)
+    const char *text = is_opencl ? opencl : source;
+    HeddleModuleOptions o = { .language = is_opencl ? HEDDLE_LANGUAGE_OPENCL
+                                                    : HEDDLE_LANGUAGE_GLSL };
+    if (heddle_module_new(text, strlen(text), "apart", &o, &m, log) == HEDDLE_OK)
         CHECK(heddle_kernel_new(device, m, NULL, &k, log) == HEDDLE_OK);
     else
-        printf("no glslang: nothing is tested\n");
+        printf("no %s: nothing is tested\n", is_opencl ? "OpenCL C" : "glslang");
     heddle_module_free(m);
     return k;
 }
@@ -57,10 +70,10 @@ static void check(HeddleKernel *k, HeddleBuffer *b, uint32_t from, uint32_t to, 
     }
 }
 
-static void check_all(HeddleDevice *device, HeddleLog *log)
+static void check_all(HeddleDevice *device, bool is_opencl, HeddleLog *log)
 {
     HeddleBuffer *b = NULL;
-    HeddleKernel *k = compile(device, log);
+    HeddleKernel *k = compile(device, is_opencl, log);
     if (!k)
         return;
     CHECK_EQ_U64(heddle_kernel_info(k)->shared_size, 0); /* read where it comes from */
@@ -77,7 +90,8 @@ TEST(in_place)
     HeddleLog *log = heddle_log_new(NULL, NULL);
     HeddleDevice *device = NULL;
     CHECK(heddle_device_new(NULL, &device, log) == HEDDLE_OK);
-    check_all(device, log);
+    check_all(device, false, log);
+    check_all(device, true, log);
     heddle_device_free(device);
     heddle_log_free(log);
 }
@@ -90,7 +104,8 @@ TEST(kept_in_place)
     for (uint32_t k = 0; k < 2; k++) { /* compiled, then taken from the folder */
         HeddleDevice *device = NULL;
         CHECK(heddle_device_new(NULL, &device, log) == HEDDLE_OK);
-        check_all(device, log);
+        check_all(device, false, log);
+        check_all(device, true, log);
         heddle_device_free(device);
     }
     heddle_log_free(log);
