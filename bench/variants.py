@@ -6,10 +6,11 @@
 
 Elementwise kernels, transpositions, reductions, stencils and matrix products are generated in GLSL
 and OpenCL C: with each type of elements, several strides, tiles and blocks, with and without guards
-at edges, staging and unrolling. Every variant of a family computes as much for each element, so one
-that takes X times (3, unless told) as long for an element as the fastest of its family and type is
-a cliff, and is printed; with --all the others are, too. A last table compares the types. Times are
-the shortest of all runs on one thread, with data that stay in the second-level cache.
+at edges, staging and unrolling. Every variant of a family computes as much for each element, and,
+with the same stride, of as much memory, so one that takes X times (3, unless told) as long for an
+element as the fastest of its family, stride and type is a cliff, and is printed; with --all the
+others are, too. A last table compares the types. Times are the shortest of all runs on one thread,
+with data that stay in the second-level cache.
 """
 import argparse
 import itertools
@@ -204,6 +205,10 @@ class Variant:
         self.family, self.body, self.traits, self.shared = family, body, traits, shared
         self.local, self.groups, self.room, self.n, self.work = local, groups, room, n, work
 
+    def kin(self, kind):
+        """What is the same for all variants that it is compared with."""
+        return self.family, kind, self.traits.get("STRIDE")
+
     def name(self, kind, language):
         traits = ["%s=%s" % (k.lower(), v) for k, v in self.traits.items()]
         return " ".join([self.family, kind, language, "%dx%d" % self.local] + traits)
@@ -342,12 +347,12 @@ def measure(args, folder, v, kind, language):
 def show(times, factor, everything):
     best = {}
     for (v, kind, _), t in times.items():
-        best[v.family, kind] = min(t, best.get((v.family, kind), t))
+        best[v.kin(kind)] = min(t, best.get(v.kin(kind), t))
     cliffs = 0
     print("%8s %6s  variant" % ("ns", "times"))
-    for (v, kind, language), t in sorted(times.items(), key=lambda x: -x[1] / best[
-            x[0][0].family, x[0][1]]):
-        ratio = t / best[v.family, kind]
+    for (v, kind, language), t in sorted(times.items(),
+                                         key=lambda x: -x[1] / best[x[0][0].kin(x[0][1])]):
+        ratio = t / best[v.kin(kind)]
         cliffs += ratio > factor
         if everything or ratio > factor:
             print("%8.3f %6.1f  %s" % (t, ratio, v.name(kind, language)))
@@ -355,9 +360,11 @@ def show(times, factor, everything):
           "type" % (cliffs, len(times), factor))
     print("\nfastest of each family and type, ns for an element\n%-14s" % "" +
           "".join("%8s" % k for k in TYPES))
-    for family in dict.fromkeys(f for f, _ in best):
-        print("%-14s" % family + "".join("%8.3f" % best[family, k] if (family, k) in best else
-                                         "%8s" % "-" for k in TYPES))
+    for family in dict.fromkeys(f for f, _, _ in best):
+        of_all = {k: min([t for (f, kind, _), t in best.items() if (f, kind) == (family, k)] or [0])
+                  for k in TYPES}
+        print("%-14s" % family + "".join("%8.3f" % t if t else "%8s" % "-"
+                                         for t in of_all.values()))
 
 
 def main():

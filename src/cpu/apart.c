@@ -44,6 +44,8 @@ static bool any_overlap(const DeviceBinding *a, uint32_t n, const DeviceBinding 
 
 static bool arguments_overlap(const CpuKernel *code, const DeviceBinding *const *arguments)
 {
+    if (code->apart_arguments & code->written_arguments) /* there are more than bits */
+        return true;
     for (uint32_t k = 0; k < 64 && code->apart_arguments; k++)
         for (uint32_t j = 0; j < 64 && code->apart_arguments >> k & 1; j++)
             if (code->written_arguments >> j & 1 && overlap(arguments[k], arguments[j]))

@@ -283,7 +283,7 @@ static void note_arguments(Compilation *c)
         for (const SpvBlock *b = f->first; b; b = b->next)
             for (const SpvInst *i = b->insts.first; i; i = i->next)
                 k->written_arguments |= argument_bit(c, written_root(m, i));
-    if (k->apart_arguments && c->emit->arguments.n > 64) /* more than bits: as if one were both */
+    if (k->apart_arguments && c->emit->arguments.n > 64) /* as if one were both */
         k->apart_arguments = k->written_arguments = 1;
 }
 

@@ -12,6 +12,7 @@ enum {
     MOST_ASKED = 256,
     MOST_ATOMS = 64,
     MOST_DEEP = 24,
+    MOST_LOOKED_AT = 256, /* values, for one integer */
     MOST_TIMES = 1 << 20, /* factors of what is below 2^32: their sums are below 2^63 */
 };
 
@@ -173,8 +174,10 @@ static bool ends_of_builtin(Beginning *s, uint32_t builtin, uint64_t k, Ends *x)
         Polynomial none = { .n = 0 }, group = builtin_atom(s, SpvBuiltInWorkgroupId, (uint32_t)k);
         x->low = sum(s, &none, &group, size[k]);
         if (is_kernel(s)) {
-            Polynomial offset = builtin_atom(s, SpvBuiltInGlobalOffset, (uint32_t)k);
-            x->low = sum(s, &x->low, &offset, 1);
+            Ends offset = exactly(builtin_atom(s, SpvBuiltInGlobalOffset, (uint32_t)k));
+            x->low = sum(s, &x->low, &offset.low, 1);
+            if (!beginning_ask_fit(s, &offset, 32, true))
+                return false;
         }
         Polynomial more = number(s, (int64_t)size[k] - 1);
         x->high = sum(s, &x->low, &more, 1);
@@ -450,13 +453,21 @@ static bool ends_of_inst(Beginning *s, const SpvInst *i, uint32_t bits, uint32_t
     }
 }
 
+/* What it is computed of tells more. */
+static bool is_arithmetic(uint16_t op)
+{
+    return op == SpvOpIAdd || op == SpvOpISub || op == SpvOpIMul || op == SpvOpBitcast ||
+           op == SpvOpCopyObject || op == SpvOpSConvert || op == SpvOpUConvert;
+}
+
 static bool ends_of(Beginning *s, SpvId id, uint32_t depth, Ends *x)
 {
     const SpvInst *i = spv_def(s->m, id);
     const SpvType *t = i && i->type ? spv_type(s->m, i->type) : NULL;
     uint64_t bits;
-    if (!t || t->kind != SPV_INT || (t->bits != 32 && t->bits != 64) || !depth)
+    if (!t || t->kind != SPV_INT || (t->bits != 32 && t->bits != 64) || !depth || !s->left)
         return false;
+    s->left--;
     if (id < s->n_ids && s->becomes[id])
         return ends_of(s, s->becomes[id], depth - 1, x);
     if (spv_constant(s->m, id, &bits)) {
@@ -466,13 +477,19 @@ static bool ends_of(Beginning *s, SpvId id, uint32_t depth, Ends *x)
     }
     if (ends_of_inst(s, i, t->bits, depth - 1, x))
         return true;
+    if (is_arithmetic(i->op))
+        return false;
     s->range.at = s->at;
     uint64_t largest = range_largest(&s->range, id);
     *x = (Ends){ number(s, 0), number(s, (int64_t)largest) };
     return largest != RANGE_UNKNOWN;
 }
 
-bool beginning_ends(Beginning *s, SpvId id, Ends *x) { return ends_of(s, id, MOST_DEEP, x); }
+bool beginning_ends(Beginning *s, SpvId id, Ends *x)
+{
+    s->left = MOST_LOOKED_AT;
+    return ends_of(s, id, MOST_DEEP, x);
+}
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 

@@ -644,12 +644,21 @@ static bool is_storage_block(const PassCopies *s, const SpvInst *variable)
     return spv_has_decoration(s->m, t->id, -1, SpvDecorationBufferBlock);
 }
 
-/* What a value is can be computed behind the loop as well. */
-static bool can_leave(PassCopies *s, const CfgLoop *loop, SpvId id, uint32_t depth)
+/* It is computed in the loops, or behind the tests, that only those come to who copy. */
+static bool is_within(const PassCopies *s, const PassNest *nest, const SpvInst *i)
+{
+    const CfgLoop *loop = copies_outermost(nest);
+    uint32_t p = position(s, i), from = nest->chosen_at;
+    return (loop && cfg_in_loop(loop, s->g, p)) ||
+           (from != UINT32_MAX && p != from && cfg_dominates(s->g, from, p));
+}
+
+/* What a value is can be computed behind them as well. */
+static bool can_leave(PassCopies *s, const PassNest *nest, SpvId id, uint32_t depth)
 {
     const SpvInst *i = spv_def(s->m, id);
     SpvOperand o;
-    if (!i || !i->block || !cfg_in_loop(loop, s->g, position(s, i)))
+    if (!i || !i->block || !is_within(s, nest, i))
         return true;
     if (!s->left--) {
         s->left = 0;
@@ -659,27 +668,27 @@ static bool can_leave(PassCopies *s, const CfgLoop *loop, SpvId id, uint32_t dep
     uint32_t storage = root && root->op == SpvOpVariable ? spv_operand(root, 0) : UINT32_MAX;
     bool constant = storage == SpvStorageClassPushConstant || storage == SpvStorageClassInput ||
                     (storage == SpvStorageClassUniform && !is_storage_block(s, root));
-    if (depth > MOST_DEEP || (!constant && !is_chain(i) && !spv_is_pure(i)))
+    if (depth > MOST_DEEP || i->op == SpvOpPhi || (!constant && !is_chain(i) && !spv_is_pure(i)))
         return false;
     for (SpvWalk w = spv_walk(i); spv_walk_next(&w, &o);)
-        if (o.is_id && !can_leave(s, loop, i->words[o.word], depth + 1))
+        if (o.is_id && !can_leave(s, nest, i->words[o.word], depth + 1))
             return false;
     return true;
 }
 
-static bool all_can_leave(PassCopies *s, const CfgLoop *loop, const Polynomial *p)
+static bool all_can_leave(PassCopies *s, const PassNest *nest, const Polynomial *p)
 {
     s->left = MOST_AGAIN;
-    for (uint32_t k = 0; loop && k < p->n; k++)
+    for (uint32_t k = 0; k < p->n; k++)
         for (uint32_t j = 0; j < POLYNOMIAL_FACTORS; j++)
-            if (!can_leave(s, loop, p->terms[k].of[j], 0))
+            if (!can_leave(s, nest, p->terms[k].of[j], 0))
                 return false;
     return true;
 }
 
-bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop)
+bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const PassNest *nest)
 {
-    return are_same(s, p, at) && all_can_leave(s, loop, p);
+    return are_same(s, p, at) && all_can_leave(s, nest, p);
 }
 
 static bool copy_once(PassCopies *s, void *user)
@@ -691,7 +700,7 @@ static bool copy_once(PassCopies *s, void *user)
     uint64_t unit;
     if (!source || !copies_unit(s, t, spv_def(s->m, spv_operand(x->store, 0)), &unit) ||
         !copies_index(s, spv_operand(source, last_operand(source)), &from) ||
-        !copies_shared(s, &from, position(s, x->store), copies_outermost(&x->nest)))
+        !copies_shared(s, &from, position(s, x->store), &x->nest))
         return false;
     if (t->known[unit] && !polynomial_equal(&s->reader, &from, &t->from[unit]))
         return false;

@@ -235,8 +235,8 @@ typedef struct PassBeginning {
     Polynomial *tests; /* none of them is negative; who takes some back sets n_tests */
     uint32_t n_tests;
     SpvId *becomes; /* by id, n_ids of them: what it is instead, if no test is negative; or 0 */
-    uint32_t n_ids;
-    uint32_t at; /* position of the block that is looked from */
+    uint32_t n_ids, left; /* values that may still be looked at */
+    uint32_t at;          /* position of the block that is looked from */
 } PassBeginning;
 
 void beginning_open(PassBeginning *s, PassContext *c, const Cfg *g);
@@ -341,8 +341,8 @@ void copies_take_apart(PassCopies *s, SpvId buffer);
 /* A buffer that is like any other. */
 bool copies_plain_buffer(const PassCopies *s, const SpvInst *variable);
 /* Whether all invocations find the same values for a polynomial's at a position, and these may be
- * computed behind the loop as well (or NULL). */
-bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const CfgLoop *loop);
+ * computed behind the loops and tests there as well. */
+bool copies_shared(PassCopies *s, const Polynomial *p, uint32_t at, const PassNest *nest);
 /* Whether an instruction is the same for all invocations at a position. */
 bool copies_same(PassCopies *s, SpvId id, uint32_t at);
 /* Component k of s->invocation's number in the workgroup. */

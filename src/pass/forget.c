@@ -98,31 +98,47 @@ static bool communicates(const Forgetter *s, const SpvInst *i)
     return !known || spv_type(s->m, root->type)->storage == SpvStorageClassWorkgroup;
 }
 
-/* Whether invocations both read and write some buffer, one element at a time. Programs let barriers
- * of workgroup memory alone order that. */
+/* The pointer that an instruction reads through; 0: it reads nothing. */
+static SpvId read_pointer(const SpvInst *i)
+{
+    const SpvOpInfo *info = spv_op_info(i->op);
+    switch (i->op) {
+    case SpvOpLoad:
+    case SpvOpCooperativeMatrixLoadKHR:
+    case SpvOpCooperativeMatrixLoadTensorNV: return spv_operand(i, 0);
+    case SpvOpCopyMemory:
+    case SpvOpCopyMemorySized: return spv_operand(i, 1);
+    default:
+        return info && info->flags & SPV_OPF_ATOMIC && spv_n_operands(i) ? spv_operand(i, 0) : 0;
+    }
+}
+
+/* Whether invocations both read and write some buffer. Programs let barriers of workgroup memory
+ * alone order that. */
 static bool reads_what_it_writes(const Forgetter *s)
 {
     enum { READ = 1, WRITTEN = 2 };
     uint8_t *done = NEW_ARRAY(s->c->scratch, uint8_t, s->m->bound);
-    bool both = false;
+    bool both = false, read_any = false, written = false;
     for (SpvFunction *f = s->m->functions; f; f = f->next)
         for (SpvBlock *b = f->first; b; b = b->next)
             for (SpvInst *i = b->insts.first; i; i = i->next) {
-                const SpvOpInfo *info = spv_op_info(i->op);
-                bool atomic = info && info->flags & SPV_OPF_ATOMIC && spv_n_operands(i);
-                if (i->op != SpvOpLoad && i->op != SpvOpStore && !atomic)
-                    continue;
-                const SpvInst *root = pointer_root(s->m, spv_operand(i, 0));
-                if (!root || (root->op != SpvOpVariable && root->op != SpvOpFunctionParameter))
+                SpvId pointer = read_pointer(i), to = written_root(s->m, i);
+                const SpvInst *from = pointer ? pointer_root(s->m, pointer) : NULL;
+                if (to == UINT32_MAX)
                     return true;
-                uint32_t storage = spv_type(s->m, root->type)->storage;
-                if (storage != SpvStorageClassStorageBuffer &&
-                    storage != SpvStorageClassCrossWorkgroup)
+                done[to] |= WRITTEN;
+                written |= to;
+                both |= to && done[to] & READ;
+                if (!from)
                     continue;
-                done[root->id] |= i->op == SpvOpLoad ? READ : WRITTEN;
-                both |= done[root->id] == (READ | WRITTEN);
+                bool known = from->op == SpvOpVariable || from->op == SpvOpFunctionParameter;
+                read_any |=
+                    !known && spv_type(s->m, from->type)->storage != SpvStorageClassFunction;
+                done[from->id] |= READ;
+                both |= done[from->id] & WRITTEN;
             }
-    return both;
+    return both || (read_any && written);
 }
 
 static bool block_communicates(const Forgetter *s, const SpvBlock *b)

@@ -157,6 +157,8 @@ static bool test_clamp(Inside *s, const SpvInst *i)
     if (bounds == BOTH && (!open_test(s, own, spv_operand(i, 4), is_signed, &x, &y) ||
                            !beginning_ask_order(&s->beginning, &x, &y, 0)))
         return false;
+    if (spv_type_of(s->m, own)->id != i->type)
+        return false;
     decide(s, i, own, false);
     return true;
 }

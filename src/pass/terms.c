@@ -41,12 +41,14 @@ SpvId terms_local(const PassTerms *w, uint64_t k)
         ->id;
 }
 
-/* It is computed in a loop that is over. */
-static bool is_over(const PassTerms *w, const SpvInst *i)
+/* It is computed in a loop that is over, which may go if it can be computed again. */
+static bool is_left_behind(const PassTerms *w, const SpvInst *i)
 {
     const Cfg *g = w->copies->g;
     const CfgLoop *loop = g->blocks[g->position[i->block->index]].loop;
-    return loop && !cfg_in_loop(loop, g, g->position[w->at->block->index]);
+    bool again =
+        i->op != SpvOpPhi && (spv_is_pure(i) || spv_is_chain(i) || loads_constant(w->copies->m, i));
+    return again && loop && !cfg_in_loop(loop, g, g->position[w->at->block->index]);
 }
 
 /* The value where the instructions are. */
@@ -55,7 +57,7 @@ static SpvId value_here(const PassTerms *w, SpvId id)
     SpvModule *m = w->copies->m;
     const SpvInst *i = spv_def(m, id);
     SpvOperand o;
-    if (!i->block || (!is_over(w, i) && copies_in_order(w->copies, i, w->at)))
+    if (!i->block || (!is_left_behind(w, i) && copies_in_order(w->copies, i, w->at)))
         return id;
     SpvInst *again = edit_another(m, i);
     for (SpvWalk walk = spv_walk(i); spv_walk_next(&walk, &o);)

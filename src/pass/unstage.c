@@ -239,7 +239,7 @@ static bool is_shared_value(Unstager *s, SpvId id)
     if (!s->sharing[id]) {
         Polynomial p = { .n = 1, .terms[0].times = 1 };
         p.terms[0].of[POLYNOMIAL_FACTORS - 1] = id;
-        bool is = copies_shared(s->copies, &p, s->store, copies_outermost(&s->copy->nest));
+        bool is = copies_shared(s->copies, &p, s->store, &s->copy->nest);
         s->sharing[id] = 1 + is;
     }
     return s->sharing[id] > 1;
