@@ -186,14 +186,6 @@ static bool ends_of_builtin(Beginning *s, uint32_t builtin, uint64_t k, Ends *x)
     return true;
 }
 
-static bool is_fixed_chain(const Beginning *s, const SpvInst *i)
-{
-    bool fixed = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
-    for (uint32_t k = 1; fixed && k < spv_n_operands(i); k++)
-        fixed = spv_is_constant(s->m, spv_operand(i, k));
-    return fixed;
-}
-
 /* A load, or component k of one, from a variable or a fixed place in it: that variable, and the
  * component. */
 static const SpvInst *loaded_from(const Beginning *s, const SpvInst *i, uint64_t *k)
@@ -206,7 +198,7 @@ static const SpvInst *loaded_from(const Beginning *s, const SpvInst *i, uint64_t
     if (!load || load->op != SpvOpLoad || !loads_constant(s->m, load))
         return NULL;
     const SpvInst *p = spv_def(s->m, spv_operand(load, 0));
-    if (is_fixed_chain(s, p)) {
+    if (edit_is_fixed_chain(s->m, p)) {
         if (!part && spv_n_operands(p) == 2)
             spv_constant(s->m, spv_operand(p, 1), k);
         p = spv_def(s->m, spv_operand(p, 0));

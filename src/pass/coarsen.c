@@ -225,15 +225,6 @@ static bool body_allows(const Coarsen *s)
 
 /* ---- branches that depend on the place, and whether it is worth it --------------------------- */
 
-/* Leads to a place that is there, wherever control has come to. */
-static bool is_fixed_chain(const Coarsen *s, const SpvInst *i)
-{
-    bool fixed = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
-    for (uint32_t k = 1; fixed && k < spv_n_operands(i); k++)
-        fixed = spv_is_constant(s->m, spv_operand(i, k));
-    return fixed;
-}
-
 /* Whether a value can be computed at the beginning, from no more than that many instructions. */
 static bool is_early(const Coarsen *s, SpvId id, uint32_t *left)
 {
@@ -242,7 +233,7 @@ static bool is_early(const Coarsen *s, SpvId id, uint32_t *left)
     if (!i || !i->block || i->op == SpvOpVariable)
         return true;
     uint32_t n = spv_id_operands(i, at, COUNT_OF(at));
-    bool early = spv_is_chain(i) ? is_fixed_chain(s, i)
+    bool early = spv_is_chain(i) ? edit_is_fixed_chain(s->m, i)
                                  : edit_cannot_fail(s->m, i) || loads_constant(s->m, i);
     early &= *left && n <= COUNT_OF(at);
     *left -= early;

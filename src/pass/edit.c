@@ -130,6 +130,14 @@ void edit_retarget(SpvInst *term, SpvId from, SpvId to)
             term->words[at] = to;
 }
 
+bool edit_is_fixed_chain(const SpvModule *m, const SpvInst *i)
+{
+    bool fixed = i->op == SpvOpAccessChain || i->op == SpvOpInBoundsAccessChain;
+    for (uint32_t k = 1; fixed && k < spv_n_operands(i); k++)
+        fixed = spv_is_constant(m, spv_operand(i, k));
+    return fixed;
+}
+
 bool edit_cannot_fail(const SpvModule *m, const SpvInst *i)
 {
     uint64_t divisor;

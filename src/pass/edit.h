@@ -29,6 +29,8 @@ void edit_retarget(SpvInst *term, SpvId from, SpvId to); /* a terminator's targe
 /* Whether an instruction is pure and has a value whatever its operands are, so that it may be
  * executed speculatively. */
 bool edit_cannot_fail(const SpvModule *m, const SpvInst *i);
+/* An access chain to a place that is there, wherever control has come to. */
+bool edit_is_fixed_chain(const SpvModule *m, const SpvInst *i);
 /* with[id] instead of id wherever the function uses it (0, and ids from n on: keep), following
  * chains. */
 void edit_replace(SpvFunction *f, SpvId *with, uint32_t n);
