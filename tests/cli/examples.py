@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Every example says how it is run: where a call fails, heddle prints that. It works, on both devices,
-which count the same: what one of them does not count is null.
+which count the same: what one of them does not count is null, and the cpu has no barriers where it
+takes staging apart.
 
     examples.py HEDDLE
 """
@@ -45,7 +46,8 @@ def wrong(example):
         if "--subgroup-size" not in words:  # barriers count by subgroups
             words += ["--subgroup-size", str(out["subgroup_size"])]
     cpu, reference = stats
-    differ = {k: (cpu[k], v) for k, v in reference.items() if cpu[k] != v}
+    differ = {k: (cpu[k], v) for k, v in reference.items()
+              if cpu[k] != v and (k, cpu[k]) != ("barriers", 0)}
     return "counts differ: %s" % differ if differ or len(reference) != 8 else ""
 
 
