@@ -377,7 +377,7 @@ static bool ends_by_test(Beginning *s, const CfgLoop *loop, const SpvInst *phi, 
                          uint32_t depth, Ends *x)
 {
     Relation r;
-    uint32_t to, bits = spv_type(s->m, phi->type)->bits;
+    uint32_t to;
     uint64_t step;
     SpvId start;
     Ends bound;
@@ -389,9 +389,8 @@ static bool ends_by_test(Beginning *s, const CfgLoop *loop, const SpvInst *phi, 
     if (behind && (s->g->blocks[to].n_preds != 1 || !cfg_dominates(s->g, to, s->at)))
         return false;
     if (!ends_of(s, start, depth, x) || !ends_of(s, r.more, depth, &bound) ||
-        !beginning_ask_fit(s, x, bits, r.is_signed) ||
-        !beginning_ask_fit(s, &bound, bits, r.is_signed))
-        return false;
+        !beginning_ask_fit(s, x, 32, r.is_signed) || !beginning_ask_fit(s, &bound, 32, r.is_signed))
+        return false; /* wider ones, too: other sums are of them */
     Polynomial by = number(s, -(int64_t)r.by), most = sum(s, &bound.high, &by, 1);
     Polynomial on = number(s, (int64_t)step);
     if (!count_up(s, x, &most, step, !behind && !is_guarded(s, loop, start, &r)))
