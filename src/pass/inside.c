@@ -281,25 +281,12 @@ bool pass_inside(PassContext *c)
 
 /* ---- share ----------------------------------------------------------------------------------- */
 
-static bool is_used(const PassContext *c, SpvId id)
-{
-    PassIdWords *ids = NEW(c->scratch, PassIdWords);
-    for (const SpvBlock *b = c->entry.function->first; b; b = b->next)
-        for (const SpvInst *i = b->insts.first; i; i = i->next) {
-            edit_ids(i, ids);
-            for (uint32_t k = 0; k < ids->n; k++)
-                if (i->words[ids->at[k]] == id)
-                    return true;
-        }
-    return false;
-}
-
 bool pass_share(PassContext *c)
 {
     SpvId *with = NEW_ARRAY(c->scratch, SpvId, c->module->bound);
     for (uint32_t k = 0; k < c->n_twins; k++) {
         const PassTwin *t = &c->twins[k];
-        if (spv_def(c->module, t->of) && spv_def(c->module, t->twin) && is_used(c, t->of))
+        if (spv_def(c->module, t->of) && spv_def(c->module, t->twin))
             with[t->twin] = t->of;
     }
     edit_replace(c->entry.function, with, c->module->bound);

@@ -225,6 +225,14 @@ static bool read_condition(PassCopies *s, SpvId id, uint32_t deep, bool *value)
     }
 }
 
+/* Whether a loop goes on, where it asks. */
+static bool read_stays(PassCopies *s, const PassCounted *x, bool *stays)
+{
+    bool holds, known = read_condition(s, x->condition, MOST_DEEP_IN_CONDITION, &holds);
+    *stays = known && holds == x->stays;
+    return known;
+}
+
 /* ---- one invocation after the other ---------------------------------------------------------- */
 
 /* Whether it comes there, by the tests behind `depth` loops. False: that is not known. */
@@ -251,20 +259,18 @@ static bool do_loop(PassCopies *s, const PassNest *nest, uint32_t depth, uint64_
                     PassDoes does, void *user)
 {
     const PassCounted *x = &nest->loops[depth];
-    bool goes_on = true, good = read_number(s, x->start, &s->counts[depth]);
+    bool stays = true, good = read_number(s, x->start, &s->counts[depth]);
     s->counters[depth] = x->counter;
     s->n_counters = depth + 1;
-    for (uint32_t n = 0; good; n++) {
+    for (uint32_t n = 0; good && stays; n++) {
+        good = n < MOST_ITERATIONS && (x->at_end || read_stays(s, x, &stays));
+        if (!good || !stays)
+            break;
         uint64_t next;
-        good = n < MOST_ITERATIONS &&
-               (x->at_end || read_condition(s, x->condition, MOST_DEEP_IN_CONDITION, &goes_on));
-        if (!good || (!x->at_end && goes_on != x->stays))
-            break;
         good = do_nest(s, nest, depth + 1, left, does, user) && read_number(s, x->next, &next) &&
-               (!x->at_end || read_condition(s, x->condition, MOST_DEEP_IN_CONDITION, &goes_on));
-        if (!good || (x->at_end && goes_on != x->stays))
-            break;
-        s->counts[depth] = next;
+               (!x->at_end || read_stays(s, x, &stays));
+        if (good)
+            s->counts[depth] = next;
     }
     s->n_counters = depth;
     return good;

@@ -127,8 +127,8 @@ bool pass_pieces(PassContext *c);
 bool pass_inside(PassContext *c);
 /* Makes twins that are left the same variable again. Simplifies. */
 bool pass_share(PassContext *c);
-/* In a shader, with options->unstage: where a workgroup fills a variable of workgroup memory once,
- * and its invocations read few elements each, computes these where they are read. Simplifies. */
+/* With options->unstage: where a workgroup fills a variable of workgroup memory once, and its
+ * invocations read few elements each, computes these where they are read. Simplifies. */
 bool pass_unstage(PassContext *c);
 /* In a shader, with options->forward: where a workgroup copies parts of a buffer to a variable of
  * workgroup memory from which only matrices are loaded, loads them from the buffer instead, without
