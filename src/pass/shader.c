@@ -14,10 +14,7 @@
 
 SpvId shader_emit(Shader *s, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)
 {
-    SpvInst *i = spv_make(s->m, op, type, type ? spv_new_id(s->m) : 0, operands, n);
-    i->index = s->at->index;
-    spv_insert_before(s->at, i);
-    return i->id;
+    return spv_put(s->m, s->at, op, type, operands, n)->id;
 }
 
 SpvId shader_global(Shader *s, uint16_t op, SpvId type, const uint32_t *operands, uint32_t n)

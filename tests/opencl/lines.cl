@@ -16,10 +16,10 @@
 // CHECK-NOT: OpName {{.*}}lines.cl
 // CHECK: OpLine [[FILE]] [[@LINE+25]]
 // CHECK: OpLine [[FILE]] [[@LINE+16]]
-// CHECK-NEXT: OpFMul
+// CHECK-NEXT: OpExtInst {{.*}} mad
 // CHECK: OpLine [[FILE]] [[@LINE+27]]
 // CHECK: OpStore
-// SHADER: OpLine {{%.*}} [[@LINE+24]]
+// SHADER: OpLine {{%.*}} [[@LINE+24]] 22
 // SHADER-NEXT: OpFMul
 // FAULT: lines.cl:[[@LINE+22]]:{{[0-9]+}}: error: the kernel reads memory that the program does not have
 // FOUND: lines.cl:[[@LINE+22]]:{{[0-9]+}}: error: write of 4 bytes

@@ -38,6 +38,7 @@
 // SHADER: OpLoopMerge %{{.*}} Unroll
 // SHADER-NOT: OpLoopMerge
 
+#pragma OPENCL FP_CONTRACT OFF
 #define FOUR 4
 
 #ifdef WRONG

@@ -10,7 +10,8 @@
  * place, since such accesses take turns or are transposed, and where registers do not suffice. So a
  * kernel is widened where the lanes of a row access numbers side by side, all of them the same, or
  * what the machine gathers in any case, and part only where an index that counts up from lane to
- * lane is compared with what they share: at the end of the data.
+ * lane is compared with what they share: at the end of the data. One whose loops keep more sums
+ * than there are registers gets fewer lanes, but a vector's at least.
  */
 #include "cpu/lanes/internal.h"
 
@@ -18,6 +19,7 @@
  * what takes longer to compile; of what loops keep in registers, rounds of a hash have 4 and gain,
  * blocks of 4 x 4 have 16 and lose. */
 enum { VECTORS = 8, MOST_LANES = 128, MOST_ROWS = 4, MOST_INSTS = 512, MOST_CARRIED = 4 };
+enum { MOST_KEPT = 32 /* vectors, with 16 registers, too */ };
 /* How far conditions and indices are looked into: by both operands, so these are exponents. */
 enum { CONDITION_DEPTH = 6, INDEX_DEPTH = 12 };
 
@@ -263,6 +265,23 @@ static bool is_carried(const Emit *e, uint32_t position, const SpvInst *i)
     return i->op == SpvOpPhi && loop && loop->header == position && is_varying(e, i->id);
 }
 
+/* The most bits of an invocation that a loop keeps from one iteration to the next. */
+static uint32_t carried_bits(Emit *e)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k + 1 < e->cfg->n; k++) {
+        uint32_t bits = 0;
+        for (const SpvInst *i = e->cfg->blocks[k].block->insts.first; i; i = i->next) {
+            const SpvType *t = spv_type(e->module, i->type);
+            const SpvType *leaf = t && t->kind == SPV_VECTOR ? t->element : t;
+            if (is_carried(e, k, i))
+                bits += leaf->bits * (t->kind == SPV_VECTOR ? t->count : 1);
+        }
+        most = MAX(most, bits);
+    }
+    return most;
+}
+
 static bool kernel_suits(Emit *e)
 {
     uint32_t n = 0, carried;
@@ -300,10 +319,14 @@ static uint32_t widest(const Emit *e, uint32_t invocations)
 uint32_t lanes_width(Emit *e)
 {
     uint32_t invocations = e->local_size[0] * e->local_size[1] * e->local_size[2], width = e->W;
-    if (!invocations || kernel_tells(e))
+    if (kernel_tells(e))
         return width;
-    while (width > 8 && invocations <= width / 2)
+    uint32_t wide = invocations ? widest(e, invocations) : width, bits = carried_bits(e);
+    if (wide > width && kernel_suits(e))
+        return wide;
+    while (width > 8 && invocations && invocations <= width / 2)
         width /= 2;
-    uint32_t wide = widest(e, invocations);
-    return wide > e->W && kernel_suits(e) ? wide : width;
+    while (width * 32 > vector_bits(e) && width * bits > MOST_KEPT * vector_bits(e))
+        width /= 2;
+    return width;
 }

@@ -82,6 +82,7 @@ void ocl_start(OclEmit *e, LLVMBasicBlockRef b);
 /* emit_call.c */
 LLVMValueRef ocl_emit_call(OclEmit *e, OclNode *n);
 LLVMValueRef ocl_emit_builtin(OclEmit *e, OclNode *n);
+LLVMValueRef ocl_emit_mad(OclEmit *e, OclType *t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
 LLVMValueRef ocl_emit_matrix(OclEmit *e, OclNode *n);
 LLVMValueRef ocl_emit_zeros(OclEmit *e, OclType *t); /* a matrix */
 

@@ -60,6 +60,15 @@ LLVMValueRef ocl_emit_call(OclEmit *e, OclNode *n)
     return result ? result : v;
 }
 
+/* The built-in, as LLVM has none that the SPIR-V target would not make `fma` of, which has to be
+ * exact. */
+LLVMValueRef ocl_emit_mad(OclEmit *e, OclType *t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
+{
+    LLVMValueRef args[] = { x, y, z };
+    OclType *types[] = { t->plain, t->plain, t->plain };
+    return call_named(e, ocl_mangle(e->o, "mad", types, 3), t->plain, args, 3, true);
+}
+
 /* ---- atomics --------------------------------------------------------------------------------- */
 
 /* SPIR-V's memory semantics. An order that is not known is the strongest. */

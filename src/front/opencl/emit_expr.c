@@ -604,6 +604,25 @@ static LLVMValueRef relation(OclEmit *e, OclNode *n)
     return emit_comparison(e, (OclTok)n->op, n->a->type, a, b);
 }
 
+/* A sum or difference of floats with a product in the same expression is rounded once where that is
+ * fast, unless the program says otherwise (OpenCL C 3.0, 7.4). NULL if it is none. */
+static LLVMValueRef contracted(OclEmit *e, OclNode *n)
+{
+    bool sum = n->op == P_PLUS || n->op == P_MINUS;
+    if (n->exact || !sum || !is_float(element_of(n->type)))
+        return NULL;
+    bool first = n->a->kind == N_BINARY && n->a->op == P_STAR;
+    OclNode *product = first ? n->a : n->b;
+    if (product->kind != N_BINARY || product->op != P_STAR)
+        return NULL;
+    LLVMValueRef z = first ? NULL : ocl_emit_value(e, n->a);
+    LLVMValueRef x = ocl_emit_value(e, product->a), y = ocl_emit_value(e, product->b);
+    z = first ? ocl_emit_value(e, n->b) : z;
+    if (n->op == P_MINUS)
+        *(first ? &z : &x) = LLVMBuildFNeg(e->builder, first ? z : x, "");
+    return ocl_emit_mad(e, n->type, x, y, z);
+}
+
 static LLVMValueRef emit_binary(OclEmit *e, OclNode *n)
 {
     if (is_matrix(n->type))
@@ -613,6 +632,8 @@ static LLVMValueRef emit_binary(OclEmit *e, OclNode *n)
         return truth(e, r, n->type);
     if (is_pointer(n->a->type))
         return pointer_arithmetic(e, n);
+    if ((r = contracted(e, n)))
+        return r;
     LLVMValueRef a = ocl_emit_value(e, n->a), b = ocl_emit_value(e, n->b);
     return arithmetic(e, (OclTok)n->op, n->type, a, b);
 }

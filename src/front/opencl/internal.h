@@ -45,8 +45,8 @@ typedef enum OclTok {
     N_TOKENS
 } OclTok;
 
-/* first of a line, after space, not a macro, after #pragma unroll */
-enum { TF_LINE = 1, TF_SPACE = 2, TF_FROZEN = 4, TF_UNROLL = 8 };
+/* first of a line, after space, not a macro, after #pragma unroll, while FP_CONTRACT is off */
+enum { TF_LINE = 1, TF_SPACE = 2, TF_FROZEN = 4, TF_UNROLL = 8, TF_EXACT = 16 };
 
 /* How often a loop is to be unrolled; 0: not specified. */
 enum { UNROLL_NOT = 1 };
@@ -352,6 +352,7 @@ struct OclNode {
     uint8_t kind, op;
     uint16_t depth;
     bool lvalue, implicit, postfix, parens, bad; /* bad: said what is wrong already */
+    bool exact;                                  /* a sum that takes a product as it is rounded */
     OclLoc loc;
     OclType *type; /* NULL in statements; in a pending one until it is known */
     OclNode *a, *b, *c, *d;
@@ -623,7 +624,7 @@ struct Ocl {
     OclSymbol *function;
     uint32_t loops, switches;
     uint32_t unroll, pragma_unroll; /* of the next loop, by an attribute; by the last pragma */
-    bool pragma_pending;
+    bool pragma_pending, exact;     /* exact: FP_CONTRACT is off from the next token on */
     OclNode *switch_node;
     OclAttributes leading; /* read before it was known what they are of */
     VEC(OclNode *) gotos;

@@ -42,6 +42,7 @@ static OclNode *block(Ocl *o)
 {
     OclNode *b = node(o, N_BLOCK, o->tok.loc);
     VEC(OclNode *) list = { 0 };
+    bool exact = o->exact;
     ocl_advance(o);
     while (o->tok.kind != P_RBRACE && o->tok.kind != T_EOF) {
         ocl_parse_attributes(o, &o->leading);
@@ -58,6 +59,7 @@ static OclNode *block(Ocl *o)
             ocl_depth(o, b, n);
         }
     }
+    o->exact = exact;
     ocl_expect(o, P_RBRACE, "at the end of a block");
     b->list = list.data;
     b->n = list.len;

@@ -325,8 +325,18 @@ static void unroll_pragma(Ocl *o, OclToken *line, uint32_t n)
             o->pragma_unroll = (uint32_t)MIN(MAX(strtoul(line[i].text, NULL, 0), 1), UNROLL_ALL);
 }
 
-/* OpenCL's own pragmas change nothing here: every extension there is is on, and products and sums
- * are never contracted. */
+/* #pragma OPENCL (or STDC) FP_CONTRACT ON, OFF, DEFAULT, which is on (OpenCL C 3.0, 7.4): to the
+ * end of the block that it is in. */
+static void contract_pragma(Ocl *o, const OclToken *line, uint32_t n)
+{
+    bool off = n == 3 && is_directive(&line[2], "OFF");
+    if (off || (n == 3 && (is_directive(&line[2], "ON") || is_directive(&line[2], "DEFAULT"))))
+        o->exact = off;
+    else
+        ocl_warning(o, line[0].loc, "expected '#pragma OPENCL FP_CONTRACT ON', 'OFF' or 'DEFAULT'");
+}
+
+/* OpenCL's own pragma of extensions changes nothing here: every extension there is is on. */
 static void pragma_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 {
     static const char *const known[] = { "OPENCL", "STDC", "unroll", "once", "nounroll" };
@@ -339,6 +349,8 @@ static void pragma_directive(Ocl *o, OclToken *line, uint32_t n, OclLoc loc)
 found:
     if (is_directive(&line[0], "unroll") || is_directive(&line[0], "nounroll"))
         unroll_pragma(o, line, n);
+    if (n > 1 && !is_directive(&line[0], "unroll") && is_directive(&line[1], "FP_CONTRACT"))
+        contract_pragma(o, line, n);
     if (n > 2 && is_directive(&line[0], "OPENCL") && is_directive(&line[1], "EXTENSION") &&
         !(n == 5 && line[3].kind == P_COLON &&
           (is_directive(&line[4], "enable") || is_directive(&line[4], "disable"))))
@@ -447,7 +459,7 @@ static void next_token(Ocl *o, OclToken *out)
 void ocl_next_token(Ocl *o, OclToken *out)
 {
     next_token(o, out);
-    out->flags |= o->pragma_pending ? TF_UNROLL : 0;
+    out->flags |= (o->pragma_pending ? TF_UNROLL : 0) | (o->exact ? TF_EXACT : 0);
     o->pragma_pending = false;
 }
 

@@ -164,6 +164,7 @@ static OclNode *make_expr(Ocl *o, OclTok op, OclLoc loc, OclType *t, OclNode *a,
 {
     OclNode *n = ocl_node(o, N_BINARY, loc, t, a, b);
     n->op = (uint8_t)op;
+    n->exact = o->tok.flags & TF_EXACT;
     return n;
 }
 
