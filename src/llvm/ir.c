@@ -75,6 +75,17 @@ Val ir_splat(LLVMBuilderRef b, Val x, uint32_t n)
                                   LLVMConstNull(LLVMVectorType(i32, n)), "");
 }
 
+Val ir_splatted(Val v)
+{
+    Val from = LLVMIsAShuffleVectorInst(v) ? LLVMGetOperand(v, 0) : NULL;
+    if (!from || !LLVMIsAInsertElementInst(from) || !ir_is_int(LLVMGetOperand(from, 2), 0))
+        return NULL;
+    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
+        if (LLVMGetMaskValue(v, k))
+            return NULL;
+    return LLVMGetOperand(from, 1);
+}
+
 Val ir_shuffle(LLVMBuilderRef b, Val x, Val y, const int *lanes, uint32_t n)
 {
     LLVMTypeRef i32 = i32_beside(LLVMTypeOf(x));

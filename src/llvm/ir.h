@@ -33,6 +33,7 @@ bool ir_is_int(LLVMValueRef v, uint64_t x); /* a scalar constant of that value *
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 LLVMValueRef ir_splat(LLVMBuilderRef b, LLVMValueRef x, uint32_t n); /* <n x T> of a T */
+LLVMValueRef ir_splatted(LLVMValueRef v); /* which T, of no constant's; NULL: it is no splat */
 /* <n x T> whose lane k is lane lanes[k] of x and y one behind the other, poison where that is
  * negative. y NULL: poison. */
 LLVMValueRef ir_shuffle(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, const int *lanes,

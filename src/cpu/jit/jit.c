@@ -313,6 +313,8 @@ static bool optimise(Compile *c)
         return false;
     if (!c->fast && !cpu_sink_to_seldom(c->module))
         return fail(c, "out of memory", "");
+    if (!c->fast && !cpu_dot_words(c->module, c->target))
+        return fail(c, "out of memory", "");
     cpu_join_dots(c->module);
     if (!c->fast && c->target->sets & CPU_AVX512)
         cpu_multiply_whole(c->module);

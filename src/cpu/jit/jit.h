@@ -53,6 +53,10 @@ void cpu_code_free(struct CpuCode *code); /* NULL is fine */
 
 bool cpu_trace_expected(LLVMModuleRef module); /* false: out of memory */
 
+/* ---- words.c: for jit.c, once the passes are through ----------------------------------------- */
+
+bool cpu_dot_words(LLVMModuleRef module, const CpuTarget *target); /* false: out of memory */
+
 /* ---- dots.c: for jit.c, once the passes are through ------------------------------------------ */
 
 void cpu_join_dots(LLVMModuleRef module);

@@ -43,18 +43,6 @@ static bool constant_table(Emit *e, LV v, LanesTable *t)
     return true;
 }
 
-/* The scalar that all lanes of a splat are; NULL: it is none. */
-static LV splat_of(LV v)
-{
-    LV from = LLVMIsAShuffleVectorInst(v) ? LLVMGetOperand(v, 0) : NULL;
-    if (!from || !LLVMIsAInsertElementInst(from) || !ir_is_int(LLVMGetOperand(from, 2), 0))
-        return NULL;
-    for (unsigned k = 0; k < LLVMGetNumMaskElements(v); k++)
-        if (LLVMGetMaskValue(v, k))
-            return NULL;
-    return LLVMGetOperand(from, 1);
-}
-
 static int64_t largest(const Emit *e, const LanesTable *t)
 {
     int64_t most = t->at[0];
@@ -174,7 +162,7 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
     uint64_t x;
     if (LLVMIsConstant(v))
         return constant_table(e, v, t);
-    t->base = splat_of(v);
+    t->base = ir_splatted(v);
     if (t->base)
         return true;
     if (!depth-- || !LLVMIsAInstruction(v))
@@ -212,7 +200,7 @@ static bool table_of(Emit *e, LV v, uint32_t depth, LanesTable *t)
  * through, so that it need not be computed at all where it is not used. */
 LV table_index_again(Emit *e, LV v, uint32_t depth)
 {
-    if (LLVMIsConstant(v) || splat_of(v) || !LLVMIsAInstruction(v) || !depth--)
+    if (LLVMIsConstant(v) || ir_splatted(v) || !LLVMIsAInstruction(v) || !depth--)
         return v;
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     if (op == LLVMPHI || LLVMIsAShuffleVectorInst(v) || LLVMIsALoadInst(v) || LLVMIsACallInst(v) ||

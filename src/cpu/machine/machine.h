@@ -29,7 +29,11 @@ enum {
     CPU_NEON_BF16 = 1 << 15,
     CPU_NEON_FHM = 1 << 16, /* products of f16 added to f32 */
     CPU_AVX512_VBMI = 1 << 17,
-    CPU_N_SETS = 18
+    CPU_N_SETS = 18,
+
+    /* one of them: vpdpbusd, and what llvm/arith.h's dot products take */
+    CPU_VNNI = CPU_AVX512_VNNI | CPU_AVX_VNNI,
+    CPU_DOTS = CPU_VNNI | CPU_AVX2 | CPU_AVX512
 };
 
 typedef struct CpuTuning CpuTuning;
