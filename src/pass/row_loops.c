@@ -156,7 +156,7 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest)
              few = MAX(chunk, (uint32_t)FEW);
     bool fits = many * l->size <= MAX_SIZE;
     if (rest)
-        return fits && few < many ? few : 1;
+        return fits ? FEW : 1;
     return fits ? many : few * l->size <= MAX_SIZE ? few : 1;
 }
 

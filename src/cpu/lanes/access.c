@@ -700,6 +700,11 @@ bool access_is_apart(Emit *e, const EmitPointer *p)
     return is_plain(e, p) && is_apart(e, p, &(LanesPart){ 0, p->at.type }, 1);
 }
 
+bool access_in_windows(Emit *e, const EmitPointer *p)
+{
+    return is_plain(e, p) && p->lane_index && windows_wanted(e, p, &(LanesPart){ 0, p->at.type });
+}
+
 bool access_is_far(Emit *e, const EmitPointer *p)
 {
     LanesPart part = { 0, p->at.type };

@@ -110,6 +110,7 @@ void access_store(Emit *e, const EmitPointer *p, const LV *leaves);
 bool access_is_apart(Emit *e, const EmitPointer *p);
 /* Whether a number would be taken from vectors with one or two lanes' each. */
 bool access_is_far(Emit *e, const EmitPointer *p);
+bool access_in_windows(Emit *e, const EmitPointer *p); /* each lane a piece of its own block */
 /* If the lanes' numbers or vectors most likely lie in a row, with a few of the next ones between
  * them, and are best loaded with these: how many there are from lane to lane. Else 0. */
 uint32_t access_row_stride(Emit *e, const EmitPointer *p);

@@ -107,7 +107,7 @@ static void look_around(Emit *e, const SpvInst *load, Around *r)
 /* The elements that are loaded together, ascending: numbers of Around. */
 typedef struct Row {
     uint32_t at[MOST], n;
-    bool is_word; /* two of 16 bits, of lanes that lie apart */
+    bool is_word; /* two of 16 bits or four of 8, of lanes that lie apart */
 } Row;
 
 /* Elements that follow one another, the load's own among them. */
@@ -163,28 +163,31 @@ static const SpvType *word_type(Emit *e)
     return s->word;
 }
 
-static LV half_of(Emit *e, const SpvType *t, LV word, uint32_t k)
+/* Number k of those that a word holds. */
+static LV piece_of(Emit *e, const SpvType *t, LV word, uint32_t k)
 {
-    LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, 16));
-    LV x = k ? LLVMBuildLShr(e->b, word, ir_int(LLVMTypeOf(word), 16), "") : word;
+    LT bits = emit_lanes_type(e, LLVMIntTypeInContext(e->cx, t->bits));
+    LV x = k ? LLVMBuildLShr(e->b, word, ir_int(LLVMTypeOf(word), t->bits * k), "") : word;
     return LLVMBuildBitCast(e->b, LLVMBuildTrunc(e->b, x, bits, ""),
                             emit_lanes_type(e, emit_scalar_type(e, t)), "");
 }
 
-/* Halves as words, which LLVM does not take apart where the kernel makes words of them again. */
+/* Halves or bytes as words, which LLVM does not take apart where the kernel makes words of them
+ * again, or adds what they hold. */
 static void load_words(Emit *e, const EmitPointer *p, const SpvType *word, const LanesPart *part,
                        uint32_t n, LV *leaves)
 {
     LanesPart words[MOST];
     LV v[MOST];
     EmitPointer whole = *p;
+    uint32_t each = 32 / part->type->bits;
     whole.at.type = word;
-    whole.align = 2;
-    for (uint32_t k = 0; k < n / 2; k++)
-        words[k] = (LanesPart){ part[2 * k].byte, word };
-    access_load_parts(e, &whole, words, n / 2, v);
+    whole.align = 4 / each;
+    for (uint32_t k = 0; k < n / each; k++)
+        words[k] = (LanesPart){ part[each * k].byte, word };
+    access_load_parts(e, &whole, words, n / each, v);
     for (uint32_t k = 0; k < n; k++)
-        leaves[k] = half_of(e, part[k].type, emit_lanes(e, v[k / 2]), k % 2);
+        leaves[k] = piece_of(e, part[k].type, emit_lanes(e, v[k / each]), k % each);
 }
 
 static bool is_pending(const struct LanesSeries *s, const SpvInst *load)
@@ -278,8 +281,13 @@ static Row find_row(Emit *e, const SpvInst *i, const EmitPointer *p, Around *r)
         return (Row){ .n = 0 };
     look_around(e, i, r);
     Row row = stride ? in_rows(r, stride) : plan(e, p, r, far);
-    bool pair = row.n <= 2 && r->at[MOST + 1] && t == scalar && t->bits == 16;
-    return pair && access_is_apart(e, p) ? (Row){ { MOST, MOST + 1 }, 2, true } : row;
+    uint32_t each = t == scalar && (t->bits == 16 || t->bits == 8) ? 32 / t->bits : 0;
+    if (row.n > each || !(access_is_apart(e, p) || (t->bits == 8 && access_in_windows(e, p))))
+        return row;
+    for (uint32_t k = 1; k < each; k++)
+        if (!r->at[MOST + k])
+            return row;
+    return (Row){ { MOST, MOST + 1, MOST + 2, MOST + 3 }, each, true };
 }
 
 bool series_load(Emit *e, const SpvInst *i, const EmitPointer *p, LV *leaves)
