@@ -59,6 +59,7 @@ typedef struct Compilation {
     CpuOptions options;
     PassOptions passes;
     PassCoarse coarse;
+    SpvId away; /* PassOptions.away */
     SpvEntryPoint entry;
     DiagSink *sink;
     EmitTarget emit_target;
@@ -180,6 +181,35 @@ static void find_restricted(Compilation *c, SpvModule *m)
             c->restricted[spv_operand(i, 0)] = 1;
 }
 
+/* Whether nothing asks for subgroups, or looks at what is compiled. */
+static bool is_free(const Compilation *c)
+{
+    const CpuOptions *o = &c->options;
+    return c->any_subgroup_size && !o->stats && !o->debug && !o->profile && !o->remarks &&
+           c->passes.coarse && !c->coarse.groups;
+}
+
+static uint32_t divergent_branches(const Uniformity *u, const Cfg *g)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < g->n; p++)
+        n += u->divergent_branch[p];
+    return n;
+}
+
+/* Values that workgroups share need not be the same for several of them: those are merged if they
+ * part no more often than each of them. */
+static bool merge_groups(Compilation *c, SpvModule *m)
+{
+    Cfg *g = cfg_build(&c->arena, c->entry.function, c->sink);
+    uint32_t apart = g ? divergent_branches(called_uniformity(&c->arena, m, g, 32, c->sink), g) : 0;
+    c->kernel->merges = is_free(c) ? pass_merge_groups(m, &c->entry, c->away, false, &c->arena) : 0;
+    if (!g || !c->kernel->merges)
+        return fail(c, "workgroups that could be merged were asked for");
+    g = cfg_build(&c->arena, c->entry.function, c->sink);
+    return g && divergent_branches(called_uniformity(&c->arena, m, g, 32, c->sink), g) <= apart;
+}
+
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -189,9 +219,16 @@ static bool lower(Compilation *c)
     m->name = c->source->name;
     give_local_size(c, m);
     allow_coarse(c);
+    c->passes.away = &c->away;
     find_restricted(c, m);
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
+    if (c->options.merge && !merge_groups(c, m))
+        return false;
+    c->kernel->may_merge = is_free(c) && !c->options.merge
+                               ? pass_merge_groups(m, &c->entry, c->away, true, &c->arena)
+                               : 0;
+    c->kernel->has_edges = c->away != 0;
     choose_local_size(c);
     if (!has_whole_quads(c) || (c->options.emit == CPU_EMIT_SPIRV && !keep_module(c, m)))
         return false;
@@ -224,6 +261,8 @@ static bool lower(Compilation *c)
         return false;
     e->ahead = wait_queues_find(&c->arena, m, e->cfg);
     find_uniform(c, e);
+    if (c->options.merge && e->W <= 32) /* lanes gain nothing by lying in a row */
+        return fail(c, "the kernel is not one for many lanes");
     if (c->passes.optimise && pass_close_loops(&c->arena, m, e->cfg, e->uniformity))
         e->uniformity = called_uniformity(&c->arena, m, e->cfg, e->W, c->sink);
     c->kernel->groups_at_once = c->coarse.groups;

@@ -252,8 +252,12 @@ static bool begin_others(Cpu *c, CpuCompiled *k, const SpvModule *source, const 
     if (cpu_assumes_apart(k->code) &&
         !(k->apart = cpu_apart_new(&c->target, source, &passes, &options, k->code)))
         return false;
-    if (cpu_tiered_helps(k->code) && options.tier == CPU_TIER_AUTO && c->tiers)
-        k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, k->code);
+    bool now = options.tier == CPU_TIER_FULL && k->code->may_merge && !how->emit;
+    if (!c->tiers || !(now || (options.tier == CPU_TIER_AUTO && cpu_tiered_helps(k->code))))
+        return true;
+    k->tiered = cpu_tiered_new(c->tiers, source, &passes, &options, k->code);
+    if (k->tiered && now)
+        cpu_tiered_compile(k->tiered);
     return true;
 }
 
@@ -288,7 +292,8 @@ static HeddleResult compile_for_cpu(DeviceBase *d, const DeviceCompile *how, Are
 static size_t save_compiled(const DeviceKernel *k, void *out)
 {
     const CpuCompiled *c = (const CpuCompiled *)k;
-    const CpuKernel *better = cpu_tiered_code(c->tiered, NULL), *code = better ? better : c->code;
+    const CpuKernel *better = cpu_tiered_code(c->tiered, NULL);
+    const CpuKernel *code = better && !better->merges ? better : c->code;
     return c->is_object && !code->fast ? cpu_kernel_save(code, out) : 0;
 }
 
@@ -317,6 +322,38 @@ static DeviceKernel *load_compiled(DeviceBase *d, const DeviceCompile *how, cons
 }
 
 /* ---- dispatches ------------------------------------------------------------------------------ */
+
+/* `count` workgroups of each row, behind so many others, by code that may merge them. */
+static bool dispatch_part(const Cpu *c, const CpuDispatch *d, const CpuKernel *k, uint32_t before,
+                          uint32_t count, DeviceFault *fault, DiagSink *sink)
+{
+    CpuDispatch part = *d;
+    uint32_t n = MAX(k->merges, 1);
+    part.kernel = k;
+    part.base_group[0] = (d->base_group[0] + before) / n;
+    part.groups[0] = count / n;
+    for (uint32_t axis = 0; axis < 3 && k->merges; axis++)
+        if (!part.global_size[axis]) /* the built-in counts what the dispatch's kernel has */
+            part.global_size[axis] = d->n_groups[axis] * d->kernel->local_size[axis];
+    bool good = cpu_dispatch(c->workers, &part, sink);
+    *fault = part.fault;
+    return good;
+}
+
+/* As many of d->kernel's workgroups as `better` merges, if it does, and the others one by one: what
+ * is left over of rows, and the ends of rows where what is away from edges is faster. */
+static bool dispatch_by(const Cpu *c, CpuDispatch *d, const CpuKernel *better, DiagSink *sink)
+{
+    uint32_t n = better->merges, all = d->groups[0], ends = better->has_edges ? n : 0;
+    uint32_t merged = n && d->base_group[0] % n == 0 && all > 2 * ends ? all - 2 * ends : 0;
+    merged = n ? merged / n * n : all;
+    if (!merged)
+        return dispatch_part(c, d, d->kernel, 0, all, &d->fault, sink);
+    uint32_t left = n ? ends : 0, right = all - merged - left;
+    return (!left || dispatch_part(c, d, d->kernel, 0, left, &d->fault, sink)) &&
+           dispatch_part(c, d, better, left, merged, &d->fault, sink) &&
+           (!right || dispatch_part(c, d, d->kernel, left + merged, right, &d->fault, sink));
+}
 
 static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *scratch,
                                     DiagSink *sink)
@@ -363,8 +400,7 @@ static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *
         memcpy(d.base_group, part.first, sizeof d.base_group);
         memcpy(d.local_size, part.local_size, sizeof d.local_size);
         bool whole = !memcmp(part.local_size, x->local_size, sizeof part.local_size);
-        d.kernel = better && whole ? better : first;
-        good = cpu_dispatch(c->workers, &d, sink);
+        good = dispatch_by(c, &d, better && whole ? better : first, sink);
     }
     if (!x->untimed)
         x->end_ns = clock_ns();

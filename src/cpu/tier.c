@@ -65,7 +65,7 @@ static bool fits(const CpuKernel *full, const CpuKernel *first)
 {
     return full && full->n_slots == first->n_slots && full->push_bytes == first->push_bytes &&
            full->shared_bytes <= first->shared_bytes &&
-           full->subgroup_size == first->subgroup_size &&
+           (full->merges || full->subgroup_size == first->subgroup_size) &&
            !memcmp(full->slots, first->slots, first->n_slots * sizeof *first->slots);
 }
 
@@ -97,6 +97,14 @@ static void hand_over(CpuTiered *k, CpuKernel *full)
  * tenth, llama.cpp's products of f16, 4 s to compile, ran the first for a minute on two cores. */
 static void give_way(void) { setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 5); }
 
+/* NULL: it cannot be, and the kernel stays what it is. */
+static CpuKernel *compile_better(const CpuTiered *k)
+{
+    DiagSink nobody = { 0 };
+    const CpuInputs *in = &k->inputs;
+    return cpu_compile(in->source, k->tiers->target, &in->passes, &in->options, &nobody);
+}
+
 static void *compile_queued(void *user)
 {
     CpuTiers *t = user;
@@ -112,9 +120,7 @@ static void *compile_queued(void *user)
         t->compiling = k;
         k->stage = COMPILING;
         pthread_mutex_unlock(&t->lock);
-        DiagSink nobody = { 0 };
-        CpuKernel *full = cpu_compile(k->inputs.source, t->target, &k->inputs.passes,
-                                      &k->inputs.options, &nobody);
+        CpuKernel *full = compile_better(k);
         pthread_mutex_lock(&t->lock);
         t->compiling = NULL;
         hand_over(k, full);
@@ -223,7 +229,8 @@ CpuTiered *cpu_tiered_new(CpuTiers *t, const SpvModule *source, const PassOption
     }
     k->inputs.options.tier = CPU_TIER_FULL;
     k->inputs.options.unwanted = &k->unwanted;
-    k->inputs.options.subgroup_size = first->subgroup_size;
+    k->inputs.options.merge = first->may_merge && !first->fast;
+    k->inputs.options.subgroup_size = k->inputs.options.merge ? 0 : first->subgroup_size;
     pthread_mutex_lock(&t->lock);
     t->references++;
     pthread_mutex_unlock(&t->lock);
@@ -250,7 +257,22 @@ void cpu_tiered_free(CpuTiered *k)
     let_go(t);
 }
 
-bool cpu_tiered_helps(const CpuKernel *code) { return code->fast || is_open(code); }
+bool cpu_tiered_helps(const CpuKernel *code)
+{
+    return code->fast || is_open(code) || code->may_merge;
+}
+
+void cpu_tiered_compile(CpuTiered *k)
+{
+    CpuTiers *t = k->tiers;
+    pthread_mutex_lock(&t->lock);
+    k->stage = COMPILING;
+    pthread_mutex_unlock(&t->lock);
+    CpuKernel *full = compile_better(k);
+    pthread_mutex_lock(&t->lock);
+    hand_over(k, full);
+    pthread_mutex_unlock(&t->lock);
+}
 
 const CpuKernel *cpu_tiered_code(const CpuTiered *k, const uint32_t local_size[3])
 {

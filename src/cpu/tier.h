@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tier: the second tier of kernels whose first one was compiled fast, or for workgroups of any
- * size.
+ * size, or for workgroups of which several could be one.
  *
  * A device has one thread that compiles, begun when the first kernel has run for long enough. A
  * kernel has what it takes to compile it once more; its dispatches ask for the code to run each
@@ -29,6 +29,7 @@ CpuTiered *cpu_tiered_new(CpuTiers *t, const SpvModule *source, const PassOption
                           const CpuOptions *options, const CpuKernel *first);
 /* Does not wait; NULL is fine. No dispatch may be running. */
 void cpu_tiered_free(CpuTiered *k);
+void cpu_tiered_compile(CpuTiered *k); /* at once, before the first dispatch */
 /* The better code for workgroups of that size (NULL: of any), or NULL as long as there is none. Any
  * thread. */
 const CpuKernel *cpu_tiered_code(const CpuTiered *k, const uint32_t local_size[3]);

@@ -40,13 +40,13 @@ LLVMValueRef arith_find_msb(LLVMBuilderRef b, LLVMValueRef x, bool is_signed);
 /* ---- dot.c: four bytes by four bytes --------------------------------------------------------- */
 
 /* x86 with AVX2 at least, of vectors of so many bits; `has_dots`: with vpdpbusd. */
-typedef struct ArithDots {
+typedef struct IrDots {
     LLVMBuilderRef b;
     uint32_t vector_bits;
     bool has_dots;
-} ArithDots;
+} IrDots;
 /* sum + x . y, vectors of at least four words each; sum may be NULL. */
-LLVMValueRef arith_dot4(const ArithDots *d, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y,
+LLVMValueRef arith_dot4(const IrDots *d, LLVMValueRef sum, LLVMValueRef x, LLVMValueRef y,
                         bool x_signed, bool y_signed);
 
 /* ---- arith.c: floats ------------------------------------------------------------------------- */

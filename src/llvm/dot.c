@@ -45,7 +45,7 @@ static bool lacks(Val v, uint32_t bits, uint32_t depth)
 }
 
 /* The instruction on words, a vector of the machine at a time. */
-static Val on_vectors(const ArithDots *d, const IrForms *inst, const Val *operands, uint32_t n)
+static Val on_vectors(const IrDots *d, const IrForms *inst, const Val *operands, uint32_t n)
 {
     LLVMTypeRef type = LLVMTypeOf(operands[0]), types[3];
     uint32_t lanes = LLVMGetVectorSize(type), each = MIN(lanes, MIN(d->vector_bits / 32, 16u));
@@ -66,13 +66,13 @@ static Val on_vectors(const ArithDots *d, const IrForms *inst, const Val *operan
 }
 
 /* sum + x . y, x unsigned and y signed. */
-static Val product(const ArithDots *d, Val sum, Val x, Val y)
+static Val product(const IrDots *d, Val sum, Val x, Val y)
 {
     return on_vectors(d, &ir_vpdpbusd, (Val[]){ sum, x, y }, 3);
 }
 
 /* The even bytes of each word, or the odd ones, widened to 16 bits. */
-static Val widened(const ArithDots *d, Val v, bool is_signed, bool odd)
+static Val widened(const IrDots *d, Val v, bool is_signed, bool odd)
 {
     LLVMTypeRef type = LLVMTypeOf(v), half = LLVMInt16TypeInContext(LLVMGetTypeContext(type));
     LLVMTypeRef halves = LLVMVectorType(half, LLVMGetVectorSize(type) * 2);
@@ -88,7 +88,7 @@ static Val widened(const ArithDots *d, Val v, bool is_signed, bool odd)
 }
 
 /* x . y; `small`: no pair of products needs more than 16 bits with an unsigned x and a signed y. */
-static Val product_of_pairs(const ArithDots *d, const Val v[2], const bool is_signed[2], bool small)
+static Val product_of_pairs(const IrDots *d, const Val v[2], const bool is_signed[2], bool small)
 {
     Val ones = ir_inum(v[0], 0x00010001), sum[2];
     if (small)
@@ -100,7 +100,7 @@ static Val product_of_pairs(const ArithDots *d, const Val v[2], const bool is_si
     return LLVMBuildAdd(d->b, sum[0], sum[1], "");
 }
 
-LLVMValueRef arith_dot4(const ArithDots *d, Val sum, Val x, Val y, bool x_signed, bool y_signed)
+LLVMValueRef arith_dot4(const IrDots *d, Val sum, Val x, Val y, bool x_signed, bool y_signed)
 {
     bool x_small = lacks(x, HIGH_BITS, 2), y_small = lacks(y, HIGH_BITS, 2);
     if (!d->has_dots) {

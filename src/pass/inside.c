@@ -246,6 +246,8 @@ static bool add_version(Inside *s)
     if (!version_open(&v, s->c))
         return false;
     SpvId is_inside = beginning_write(&s->beginning, v.at);
+    if (s->c->options->away)
+        *s->c->options->away = is_inside;
     apply(s, &v);
     part_variables(s, &v);
     return version_close(&v, is_inside);

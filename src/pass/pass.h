@@ -26,6 +26,7 @@ typedef struct PassOptions {
     bool optimise;       /* false: only what the code generator cannot do without */
     bool keep_variables; /* for debuggers: pass_keep */
     bool inside;         /* pass_inside */
+    SpvId *away;         /* out: its boolean whether the workgroup is away from edges; or NULL */
     bool forward;        /* pass_forward */
     uint32_t unstage;    /* pass_unstage: invocations that run side by side; 0: it does nothing */
     bool whole;          /* pass_whole: invocations are lanes */
@@ -154,6 +155,13 @@ bool pass_alike(PassContext *c);
 /* With options->whole, precedes each loop whose invocations leave it by a counter of their own by a
  * copy that they all run, which a vote of the subgroup ends. Simplifies. */
 bool pass_whole(PassContext *c);
+
+/* Not one of the pipeline's. Where invocations of a kernel after it neither share memory nor tell
+ * which subgroup they are in, and the workgroup's rows are short, makes workgroups side by side one
+ * with rows of 64; returns how many. 0: it is no such kernel, and nothing has changed; nor has it
+ * if `only_ask`. The entry point's size is the new one. `away`: what pass_inside has said, or 0. */
+uint32_t pass_merge_groups(SpvModule *m, SpvEntryPoint *entry, SpvId away, bool only_ask,
+                           Arena *scratch);
 
 /* With options->ahead, software-pipelines the loops with a hint for wait queues
  * (SPV_QCOM_multiple_wait_queues): a value is loaded N iterations before its use into one of N

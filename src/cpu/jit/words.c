@@ -50,7 +50,7 @@ typedef struct Dot {
 typedef struct Words {
     Arena arena;
     LLVMModuleRef module;
-    ArithDots dots;
+    IrDots dots;
     Map root; /* addition -> the last one of its tree */
     Dot open[MOST_OPEN];
     uint32_t n;
@@ -228,7 +228,7 @@ static Addend turned(const Addend *a)
     return t;
 }
 
-static void put(Words *w, Val root, const Addend *given)
+static void put_addend(Words *w, Val root, const Addend *given)
 {
     Addend a = *given, t = turned(given);
     uint32_t at = 0;
@@ -323,7 +323,7 @@ static void visit_block(Words *w, LLVMBasicBlockRef block)
         Val root = is_op(i, LLVMAdd) && is_words(i) ? root_of(w, i) : NULL;
         for (unsigned k = 0; root && k < 2; k++)
             if (is_addend(i, k, &a))
-                put(w, root, &a);
+                put_addend(w, root, &a);
     }
     for (uint32_t k = 0; k < w->n; k++)
         replace(w, &w->open[k]);

@@ -112,6 +112,7 @@ typedef struct CpuOptions {
     bool remarks;     /* keep CpuKernel.remarks */
     const char *name; /* of the kernel, for profilers; NULL will do. For the call */
     bool optimise;    /* false: -O0, the passes' minimum; for tests */
+    bool merge;       /* CpuKernel.merges workgroups side by side, or it fails */
     CpuTier tier;     /* with optimise */
     /* where another thread says that nobody waits for the result any more; or NULL. The
      * compilation then ends soon, as one that failed, without a message */
@@ -155,6 +156,10 @@ typedef struct CpuKernel {
     bool tiles;               /* is to run between cpu_tiles_begin and cpu_tiles_end */
     bool fast;                /* the first tier's: the same kernel could run faster */
     uint32_t groups_at_once;  /* that a call may do: CpuEnv.groups_left; 0: it does one */
+    /* so many workgroups side by side are one here, with a row of all of theirs, and base_group and
+     * groups of a dispatch count those (pass/merge.c); 0: each is one. may_merge: so many could */
+    uint32_t merges, may_merge;
+    bool has_edges; /* workgroups away from edges do less: pass_inside */
     /* of that loop, a workgroup: what the interleaving decision is made from; 0 unknown */
     uint64_t stream_bytes_per_step;
     char *text;
