@@ -189,27 +189,6 @@ static bool is_free(const Compilation *c)
            c->passes.coarse && !c->coarse.groups;
 }
 
-static uint32_t divergent_branches(const Uniformity *u, const Cfg *g)
-{
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < g->n; p++)
-        n += u->divergent_branch[p];
-    return n;
-}
-
-/* Values that workgroups share need not be the same for several of them: those are merged if they
- * part no more often than each of them. */
-static bool merge_groups(Compilation *c, SpvModule *m)
-{
-    Cfg *g = cfg_build(&c->arena, c->entry.function, c->sink);
-    uint32_t apart = g ? divergent_branches(called_uniformity(&c->arena, m, g, 32, c->sink), g) : 0;
-    c->kernel->merges = is_free(c) ? pass_merge_groups(m, &c->entry, c->away, false, &c->arena) : 0;
-    if (!g || !c->kernel->merges)
-        return fail(c, "workgroups that could be merged were asked for");
-    g = cfg_build(&c->arena, c->entry.function, c->sink);
-    return g && divergent_branches(called_uniformity(&c->arena, m, g, 32, c->sink), g) <= apart;
-}
-
 static bool lower(Compilation *c)
 {
     double start = clock_seconds();
@@ -223,11 +202,11 @@ static bool lower(Compilation *c)
     find_restricted(c, m);
     if (!pass_pipeline(m, &c->passes, &c->entry, c->sink))
         return false;
-    if (c->options.merge && !merge_groups(c, m))
-        return false;
-    c->kernel->may_merge = is_free(c) && !c->options.merge
-                               ? pass_merge_groups(m, &c->entry, c->away, true, &c->arena)
-                               : 0;
+    bool merge = c->options.merge;
+    uint32_t groups = is_free(c) ? pass_merge_groups(m, &c->entry, c->away, !merge, &c->arena) : 0;
+    if (merge && !groups)
+        return fail(c, "workgroups that cannot be merged were to be");
+    *(merge ? &c->kernel->merges : &c->kernel->may_merge) = groups;
     c->kernel->has_edges = c->away != 0;
     choose_local_size(c);
     if (!has_whole_quads(c) || (c->options.emit == CPU_EMIT_SPIRV && !keep_module(c, m)))

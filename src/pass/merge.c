@@ -8,6 +8,9 @@
  * The number in the dispatch of the merged workgroup's invocations is their own: g * n * s + l for
  * workgroups of s, n of which are one, g, and place l in its row. Sums of the workgroup's number
  * times its size and of the place in it count up along the whole row, and are written so.
+ *
+ * Workgroups may wait for others to write, although nothing says that these run: not in one vector.
+ * So nothing may be volatile or coherent (and of atomics cpu/lanes/width.c makes no wide vectors).
  */
 #include "pass/edit.h"
 
@@ -91,11 +94,24 @@ static bool only_loads(Merge *s, const SpvInst *i)
     return true;
 }
 
+static bool is_watched(const SpvInst *i)
+{
+    uint32_t watched = SpvMemoryAccessVolatileMask | SpvMemoryAccessMakePointerAvailableMask |
+                       SpvMemoryAccessMakePointerVisibleMask | SpvMemoryAccessNonPrivatePointerMask;
+    uint32_t at = i->op == SpvOpLoad ? 1 : 2;
+    bool access = i->op == SpvOpLoad || i->op == SpvOpStore;
+    bool member = i->op == SpvOpMemberDecorate;
+    uint32_t decoration =
+        (member || i->op == SpvOpDecorate) ? spv_operand(i, member ? 2 : 1) : UINT32_MAX;
+    return decoration == SpvDecorationCoherent || decoration == SpvDecorationVolatile ||
+           (access && spv_n_operands(i) > at && spv_operand(i, at) & watched);
+}
+
 static bool suits(Merge *s, const SpvInst *i)
 {
     const SpvOpInfo *info = spv_op_info(i->op);
     const SpvType *t = spv_type(s->m, i->type);
-    if (!info || i->op == SpvOpFunctionCall || (t && edit_has_matrix(t)))
+    if (!info || is_watched(i) || i->op == SpvOpFunctionCall || (t && edit_has_matrix(t)))
         return false;
     if (i->op != SpvOpGroupNonUniformAll && info->flags & (SPV_OPF_GROUP | SPV_OPF_BARRIER))
         return false;
@@ -160,7 +176,7 @@ static bool may_merge(Merge *s)
         return false;
     s->n = ROW / s->size[0];
     for (const SpvInst *i = s->m->globals.first; i; i = i->next)
-        if (i->op == SpvOpVariable && !is_plain_variable(s->m, i))
+        if (is_watched(i) || (i->op == SpvOpVariable && !is_plain_variable(s->m, i)))
             return false;
     for (const SpvBlock *b = f->first; b; b = b->next)
         for (const SpvInst *i = b->insts.first; i; i = i->next)
@@ -195,6 +211,8 @@ static SpvId component(Merge *s, uint32_t builtin, SpvId type, uint32_t k)
 static SpvId group_across(Merge *s, SpvId type, SpvId place)
 {
     uint32_t bits = (uint32_t)__builtin_ctz(s->size[0]);
+    if (!bits)
+        return place;
     SpvId across = put_two(s, SpvOpShiftRightLogical, type, place, number(s, type, bits));
     s->across = s->across ? s->across : across;
     return across;
@@ -204,6 +222,8 @@ static SpvId group_across(Merge *s, SpvId type, SpvId place)
  * same in them. */
 static SpvId own_place(Merge *s, SpvId type, SpvId place)
 {
+    if (s->size[0] == 1)
+        return number(s, type, 0);
     SpvId start =
         put_two(s, SpvOpIMul, type, group_across(s, type, place), number(s, type, s->size[0]));
     return put_two(s, SpvOpISub, type, place, start);

@@ -152,6 +152,45 @@ TEST(second_tier_takes_over)
     cpu_device_free(d);
 }
 
+/* Which kernels are compiled again for workgroups that are merged, and how many are. */
+TEST(short_rows_are_merged)
+{
+    static const struct { const char *body; uint32_t may, merges; } cases[] = {
+        { "b[y * 64u + x] = a[y * 64u + x] * 3u;", 8, 8 },
+        { "for (uint k = a[y * 64u + x]; k > 3u; k /= 2u) b[y * 64u + x] += k;", 8, 0 }, /* lanes part */
+        { "b[y * 64u + x] = a[x] * a[y];", 0, 0 }, /* rows share what they read */
+        { "atomicAdd(b[x], y); barrier();", 0, 0 },
+    };
+    if (!ready())
+        return;
+    for (uint32_t c = 0; c < COUNT_OF(cases); c++) {
+        Arena arena = { 0 };
+        DiagSink sink = { 0 };
+        SpvModule *m = glsl_module(
+            &arena, arena_printf(&arena, "#version 460\nlayout(local_size_x = 8, local_size_y = 8) in;\n"
+                                 "layout(std430, binding = 0) readonly buffer A { uint a[]; };\n"
+                                 "layout(std430, binding = 1) buffer B { uint b[]; };\n"
+                                 "void main() { uint x = gl_GlobalInvocationID.x, y = gl_GlobalInvocationID.y;\n"
+                                 "%s }\n", cases[c].body), &sink);
+        PassOptions passes = { .optimise = true, .inside = true, .whole = true };
+        CpuOptions options = { .optimise = true, .tier = CPU_TIER_FULL };
+        CpuTiers *tiers = cpu_tiers_new(&target);
+        CpuKernel *first = m ? cpu_compile(m, &target, &passes, &options, &sink) : NULL;
+        CHECK(first && first->may_merge == cases[c].may && !first->merges);
+        CHECK(first && cpu_tiered_helps(first) == (cases[c].may != 0));
+        CpuTiered *t = first ? cpu_tiered_new(tiers, m, &passes, &options, first) : NULL;
+        if (t && cases[c].may) {
+            cpu_tiered_compile(t);
+            const CpuKernel *k = cpu_tiered_code(t, any);
+            CHECK((k ? k->merges : 0) == cases[c].merges);
+        }
+        cpu_tiered_free(t);
+        cpu_kernel_free(first);
+        cpu_tiers_free(tiers);
+        arena_free(&arena);
+    }
+}
+
 static const char open_kernel[] =
     "OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n"
     "OpEntryPoint Kernel %f \"f\"\n"
