@@ -81,6 +81,13 @@ typedef struct Row {
 #define ATTENTION(queries)                                                                         \
     { .file = "../examples/tensor_attention.comp", .groups = { 1, 1, 1 },                          \
       .defines = { { "T", "float16_t" } }, .specs = { { 0, queries }, { 1, 512 } } }
+/* 512 x 64 numbers by workgroups of x * y, beside rows of 256. */
+#define GROUPS(x, y)                                                                               \
+    { .file = "kernels/cliff_groups.comp", .groups = { 512 / (x), 64 / (y), 1 },                   \
+      .defines = { { "LX", #x }, { "LY", #y } } }
+#define GROUPED(x, y, goal_)                                                                       \
+    { .name = "workgroups of " #x " by " #y, .side = { GROUPS(x, y), GROUPS(256, 1) },              \
+      .arrays = { "rand:f32[32768]@1", "zeros:f32[32768]" }, .work = 32768, .goal = goal_ }
 #define CL(file_, entry_, ...)                                                                     \
     { .file = "kernels/" file_, .entry = entry_, .groups = { __VA_ARGS__ } }
 
@@ -170,6 +177,8 @@ static const Row rows[] = {
                   .defines = { { "COMPUTED", "1" } } } },
       .arrays = { "rand:u32[262144]@1", "zeros:f32[262144]" }, .push = { 262144 }, .push_size = 4,
       .work = 262144 * 8, .goal = 0.5 },
+    GROUPED(1, 1, 0.5),
+    GROUPED(8, 8, 0.8),
     { .name = "m * 0.5 + k on a matrix", .side = { TILE("5", "64", "64"), TILE("6", "64", "64") },
       .arrays = TILES, .push = { 500, 0x3f800000 }, .push_size = 8, .work = 1000.0 * 64 * 64,
       .goal = 1.0 },

@@ -324,8 +324,8 @@ static DeviceKernel *load_compiled(DeviceBase *d, const DeviceCompile *how, cons
 /* ---- dispatches ------------------------------------------------------------------------------ */
 
 /* `count` workgroups of each row, behind so many others, by code that may merge them. */
-static bool dispatch_part(const Cpu *c, const CpuDispatch *d, const CpuKernel *k, uint32_t before,
-                          uint32_t count, DeviceFault *fault, DiagSink *sink)
+static bool dispatch_part(const Cpu *c, CpuDispatch *d, const CpuKernel *k, uint32_t before,
+                          uint32_t count, DiagSink *sink)
 {
     CpuDispatch part = *d;
     uint32_t n = MAX(k->merges, 1);
@@ -336,7 +336,7 @@ static bool dispatch_part(const Cpu *c, const CpuDispatch *d, const CpuKernel *k
         if (!part.global_size[axis]) /* the built-in counts what the dispatch's kernel has */
             part.global_size[axis] = d->n_groups[axis] * d->kernel->local_size[axis];
     bool good = cpu_dispatch(c->workers, &part, sink);
-    *fault = part.fault;
+    d->fault = part.fault;
     return good;
 }
 
@@ -348,11 +348,11 @@ static bool dispatch_by(const Cpu *c, CpuDispatch *d, const CpuKernel *better, D
     uint32_t merged = n && d->base_group[0] % n == 0 && all > 2 * ends ? all - 2 * ends : 0;
     merged = n ? merged / n * n : all;
     if (!merged)
-        return dispatch_part(c, d, d->kernel, 0, all, &d->fault, sink);
+        return dispatch_part(c, d, d->kernel, 0, all, sink);
     uint32_t left = n ? ends : 0, right = all - merged - left;
-    return (!left || dispatch_part(c, d, d->kernel, 0, left, &d->fault, sink)) &&
-           dispatch_part(c, d, better, left, merged, &d->fault, sink) &&
-           (!right || dispatch_part(c, d, d->kernel, left + merged, right, &d->fault, sink));
+    return (!left || dispatch_part(c, d, d->kernel, 0, left, sink)) &&
+           dispatch_part(c, d, better, left, merged, sink) &&
+           (!right || dispatch_part(c, d, d->kernel, left + merged, right, sink));
 }
 
 static HeddleResult dispatch_to_cpu(DeviceBase *base, DeviceDispatch *x, Arena *scratch,

@@ -157,7 +157,8 @@ TEST(short_rows_are_merged)
 {
     static const struct { const char *body; uint32_t may, merges; } cases[] = {
         { "b[y * 64u + x] = a[y * 64u + x] * 3u;", 8, 8 },
-        { "for (uint k = a[y * 64u + x]; k > 3u; k /= 2u) b[y * 64u + x] += k;", 8, 0 }, /* lanes part */
+        /* lanes part */
+        { "for (uint k = a[y * 64u + x]; k > 3u; k /= 2u) b[y * 64u + x] += k;", 8, 0 },
         { "b[y * 64u + x] = a[x] * a[y];", 0, 0 }, /* rows share what they read */
         { "atomicAdd(b[x], y); barrier();", 0, 0 },
     };
@@ -166,12 +167,13 @@ TEST(short_rows_are_merged)
     for (uint32_t c = 0; c < COUNT_OF(cases); c++) {
         Arena arena = { 0 };
         DiagSink sink = { 0 };
-        SpvModule *m = glsl_module(
-            &arena, arena_printf(&arena, "#version 460\nlayout(local_size_x = 8, local_size_y = 8) in;\n"
-                                 "layout(std430, binding = 0) readonly buffer A { uint a[]; };\n"
-                                 "layout(std430, binding = 1) buffer B { uint b[]; };\n"
-                                 "void main() { uint x = gl_GlobalInvocationID.x, y = gl_GlobalInvocationID.y;\n"
-                                 "%s }\n", cases[c].body), &sink);
+        Str s = { 0 };
+        str_printf(&arena, &s, "#version 460\nlayout(local_size_x = 8, local_size_y = 8) in;\n"
+                   "layout(std430, binding = 0) readonly buffer A { uint a[]; };\n"
+                   "layout(std430, binding = 1) buffer B { uint b[]; };\nvoid main() {\n"
+                   "uint x = gl_GlobalInvocationID.x, y = gl_GlobalInvocationID.y;\n"
+                   "%s }\n", cases[c].body);
+        SpvModule *m = glsl_module(&arena, s.data, &sink);
         PassOptions passes = { .optimise = true, .inside = true, .whole = true };
         CpuOptions options = { .optimise = true, .tier = CPU_TIER_FULL };
         CpuTiers *tiers = cpu_tiers_new(&target);
