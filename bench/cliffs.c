@@ -86,7 +86,7 @@ typedef struct Row {
     { .file = "kernels/cliff_groups.comp", .groups = { 512 / (x), 64 / (y), 1 },                   \
       .defines = { { "LX", #x }, { "LY", #y } } }
 #define GROUPED(x, y, goal_)                                                                       \
-    { .name = "workgroups of " #x " by " #y, .side = { GROUPS(x, y), GROUPS(256, 1) },              \
+    { .name = "workgroups of " #x " by " #y, .side = { GROUPS(x, y), GROUPS(256, 1) },             \
       .arrays = { "rand:f32[32768]@1", "zeros:f32[32768]" }, .work = 32768, .goal = goal_ }
 #define CL(file_, entry_, ...)                                                                     \
     { .file = "kernels/" file_, .entry = entry_, .groups = { __VA_ARGS__ } }
