@@ -122,6 +122,15 @@ static bool suits(Merge *s, const SpvInst *i)
 
 enum { ACROSS = 1, DOWN = 2 }; /* it differs along a row; from row to row */
 
+static bool is_place(const Merge *s, const SpvInst *v)
+{
+    uint32_t builtin = v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput
+                           ? builtin_of(s->m, v)
+                           : UINT32_MAX;
+    return builtin == SpvBuiltInLocalInvocationId || builtin == SpvBuiltInGlobalInvocationId ||
+           builtin == SpvBuiltInLocalInvocationIndex;
+}
+
 static uint8_t places_of(const Merge *s, const uint8_t *places, const SpvInst *i)
 {
     uint16_t at[64];
@@ -129,17 +138,16 @@ static uint8_t places_of(const Merge *s, const uint8_t *places, const SpvInst *i
     const SpvInst *of = n ? spv_def(s->m, i->words[at[0]]) : NULL;
     uint8_t own = 0;
     uint64_t part = 0;
-    bool place = of && of->op == SpvOpVariable && spv_operand(of, 0) == SpvStorageClassInput &&
-                 (builtin_of(s->m, of) == SpvBuiltInLocalInvocationId ||
-                  builtin_of(s->m, of) == SpvBuiltInGlobalInvocationId ||
-                  builtin_of(s->m, of) == SpvBuiltInLocalInvocationIndex);
     for (uint32_t k = 0; k < n; k++)
-        own |= i->words[at[k]] < s->m->bound ? places[i->words[at[k]]] : 0;
-    if (place && spv_is_chain(i) && spv_constant(s->m, spv_operand(i, 1), &part))
-        return part ? DOWN : ACROSS;
-    if (i->op == SpvOpCompositeExtract && own == (ACROSS | DOWN) && of->op == SpvOpLoad)
+        own |= places[i->words[at[k]]];
+    if (is_place(s, of))
+        return !spv_is_chain(i) || !spv_constant(s->m, spv_operand(i, 1), &part) ? ACROSS | DOWN
+               : part                                                            ? DOWN
+                                                                                 : ACROSS;
+    if (i->op == SpvOpCompositeExtract && of->op == SpvOpLoad &&
+        is_place(s, spv_def(s->m, spv_operand(of, 0))))
         return spv_operand(i, 1) ? DOWN : ACROSS;
-    return place ? ACROSS | DOWN : own;
+    return own;
 }
 
 /* Whether all rows read the same somewhere, which lanes of several rows load once. */

@@ -152,12 +152,11 @@ uint32_t loop_row_steps(const PassLoopCopy *l, const Uniformity *u, bool rest)
         }
     if (!least)
         return 1;
-    uint32_t chunk = CHUNK / least, many = MAX(chunk, (uint32_t)MANY),
-             few = MAX(chunk, (uint32_t)FEW);
-    bool fits = many * l->size <= MAX_SIZE;
-    if (rest)
-        return fits ? FEW : 1;
-    return fits ? many : few * l->size <= MAX_SIZE ? few : 1;
+    uint32_t chunk = CHUNK / least, many = MAX(chunk, (uint32_t)MANY);
+    if (many * l->size <= MAX_SIZE)
+        return rest ? FEW : many;
+    uint32_t few = MAX(chunk, (uint32_t)FEW);
+    return !rest && few * l->size <= MAX_SIZE ? few : 1;
 }
 
 /* ---- unrotate -------------------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ typedef struct Words {
     Arena arena;
     LLVMModuleRef module;
     IrDots dots;
-    Map root; /* addition -> the last one of its tree */
+    Map root;     /* addition -> the last one of its tree */
+    bool changed; /* the block that is looked at */
     Dot open[MOST_OPEN];
     uint32_t n;
 } Words;
@@ -165,55 +166,61 @@ static bool fits(const Dot *d, const Addend *a)
     return !negative || !large;
 }
 
-/* The factors as words; all lanes' alike where they are no words. Bytes that all lanes share are
- * loaded together by LLVM's code generator if they lie side by side. */
+/* The same bytes for all lanes. LLVM's code generator loads those together that lie side by side. */
+static Val shared_factors(const Words *w, const Dot *d, LLVMTypeRef words)
+{
+    LLVMTypeRef word = LLVMGetElementType(words);
+    Val all = NULL;
+    for (uint32_t k = 0; k < d->n; k++) {
+        Val byte = LLVMBuildZExt(w->dots.b, d->of[k].shared, word, "");
+        byte = LLVMBuildShl(w->dots.b, byte, ir_int(word, 8 * d->of[k].byte.at), "");
+        all = all ? LLVMBuildOr(w->dots.b, all, byte, "") : byte;
+    }
+    return ir_splat(w->dots.b, all, LLVMGetVectorSize(words));
+}
+
+/* The factors as words. */
 static Val factors(const Words *w, const Dot *d)
 {
     const Addend *first = &d->of[0];
-    LLVMTypeRef words = LLVMTypeOf(first->byte.word), word = LLVMGetElementType(words);
-    uint32_t mask = 0, constant = 0;
-    Val shared = NULL;
+    LLVMTypeRef words = LLVMTypeOf(first->byte.word);
+    uint32_t mask = 0, constants = 0;
+    if (first->by == BY_SHARED)
+        return shared_factors(w, d, words);
     for (uint32_t k = 0; k < d->n; k++) {
-        const Addend *a = &d->of[k];
-        mask |= 0xffu << 8 * a->byte.at;
-        constant |= ((uint32_t)a->constant & 0xff) << 8 * a->byte.at;
-        if (first->by != BY_SHARED)
-            continue;
-        Val byte = LLVMBuildZExt(w->dots.b, a->shared, word, "");
-        byte = LLVMBuildShl(w->dots.b, byte, ir_int(word, 8 * a->byte.at), "");
-        shared = shared ? LLVMBuildOr(w->dots.b, shared, byte, "") : byte;
+        mask |= 0xffu << 8 * d->of[k].byte.at;
+        constants |= ((uint32_t)d->of[k].constant & 0xff) << 8 * d->of[k].byte.at;
     }
     if (first->by == BY_CONSTANT)
-        return ir_int(words, constant);
-    if (first->by == BY_SHARED)
-        return ir_splat(w->dots.b, shared, LLVMGetVectorSize(words));
+        return ir_int(words, constants);
     return d->n == EACH ? first->word
                         : LLVMBuildAnd(w->dots.b, first->word, ir_int(words, mask), "");
 }
 
-/* Where the last of its addends is added, in place of that; zeros in place of the others. */
+/* The dot product where the last of its addends is added, zeros in place of all others. Additions
+ * stay the values that they are, whose bytes other products may be of. */
 static void replace(Words *w, Dot *d)
 {
     uint32_t least = w->dots.has_dots ? 2 : 3; /* without, it is several instructions */
     const Addend *last = &d->of[d->n - 1];
-    bool by_signed = last->by_signed;
+    Addend other;
     if (d->n < least)
         return;
-    if (last->by == BY_CONSTANT)
-        for (uint32_t k = 0; k < d->n; k++)
-            by_signed |= d->of[k].constant < 0;
-    LLVMPositionBuilderBefore(w->dots.b, last->sum);
-    Val by = factors(w, d);
-    Addend other;
-    Val sum = last->sum, before = LLVMGetOperand(sum, 1 - last->operand);
+    bool by_signed = last->by_signed;
+    for (uint32_t k = 0; k < d->n && last->by == BY_CONSTANT; k++)
+        by_signed |= d->of[k].constant < 0;
+    /* what it is added to goes through the instruction that adds */
+    Val sum = last->sum, zero = ir_inum(sum, 0), before = LLVMGetOperand(sum, 1 - last->operand);
     bool adds = !is_addend(sum, 1 - last->operand, &other);
-    Val dot = arith_dot4(&w->dots, adds ? before : NULL, last->byte.word, by, last->byte.is_signed,
-                         by_signed);
+    LLVMPositionBuilderBefore(w->dots.b, sum);
+    Val dot = arith_dot4(&w->dots, adds ? before : NULL, last->byte.word, factors(w, d),
+                         last->byte.is_signed, by_signed);
     for (uint32_t k = 0; k < d->n; k++)
-        LLVMSetOperand(d->of[k].sum, d->of[k].operand,
-                       k == d->n - 1 && !adds ? dot : ir_inum(sum, 0));
+        LLVMSetOperand(d->of[k].sum, d->of[k].operand, zero);
+    LLVMSetOperand(sum, last->operand, dot);
     if (adds)
-        LLVMReplaceAllUsesWith(sum, dot);
+        LLVMSetOperand(sum, 1 - last->operand, zero);
+    w->changed = true;
 }
 
 /* The two bytes of a product exchanged. */
@@ -318,6 +325,7 @@ static void tidy(LLVMBasicBlockRef block)
 static void visit_block(Words *w, LLVMBasicBlockRef block)
 {
     Addend a;
+    w->changed = false;
     find_roots(w, block);
     for (Val i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
         Val root = is_op(i, LLVMAdd) && is_words(i) ? root_of(w, i) : NULL;
@@ -328,7 +336,8 @@ static void visit_block(Words *w, LLVMBasicBlockRef block)
     for (uint32_t k = 0; k < w->n; k++)
         replace(w, &w->open[k]);
     w->n = 0;
-    tidy(block);
+    if (w->changed)
+        tidy(block);
 }
 
 static void visit_all(void *user)
