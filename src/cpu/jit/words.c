@@ -166,7 +166,7 @@ static bool fits(const Dot *d, const Addend *a)
     return !negative || !large;
 }
 
-/* The same bytes for all lanes. LLVM's code generator loads those together that lie side by side. */
+/* The same bytes for all lanes: LLVM's code generator loads together what lies side by side. */
 static Val shared_factors(const Words *w, const Dot *d, LLVMTypeRef words)
 {
     LLVMTypeRef word = LLVMGetElementType(words);
