@@ -327,13 +327,18 @@ static bool is_across(const Merge *s, SpvId id)
            spv_operand(i, 1) == spv_operand(a, 1) && values_alike(s->m, id, s->across);
 }
 
-static bool has_across(const Merge *s, const Polynomial *p)
+/* Whether a sum is one without `across`, of numbers of its width. What the reader did not look
+ * into, the sum itself for one, may have it in it. */
+static bool is_without(const Merge *s, const SpvInst *sum, const Polynomial *p)
 {
+    uint32_t bits = spv_type(s->m, sum->type)->bits;
     for (uint32_t k = 0; k < p->n; k++)
-        for (uint32_t f = 0; f < POLYNOMIAL_FACTORS; f++)
-            if (p->terms[k].of[f] && is_across(s, p->terms[k].of[f]))
-                return true;
-    return false;
+        for (uint32_t f = 0; f < POLYNOMIAL_FACTORS; f++) {
+            SpvId of = p->terms[k].of[f];
+            if (of && (of == sum->id || is_across(s, of) || spv_type_of(s->m, of)->bits != bits))
+                return false;
+        }
+    return !p->too_large;
 }
 
 static bool is_mixed(const Merge *s, const SpvInst *i)
@@ -353,33 +358,24 @@ static bool is_mixed(const Merge *s, const SpvInst *i)
 static void write_sum(Merge *s, SpvInst *i)
 {
     const SpvType *t = spv_type(s->m, i->type);
-    bool sum = (i->op == SpvOpIAdd || i->op == SpvOpISub) && t->kind == SPV_INT;
-    PolynomialReader reader = { .m = s->m, .bits = sum ? t->bits : 32 };
-    Polynomial p = { .too_large = true };
-    if (sum)
-        p = polynomial_read(&reader, i->id);
-    if (p.too_large || has_across(s, &p))
+    if ((i->op != SpvOpIAdd && i->op != SpvOpISub) || t->kind != SPV_INT)
         return;
-    SpvId all = 0;
+    PolynomialReader reader = { .m = s->m, .bits = t->bits };
+    Polynomial p = polynomial_read(&reader, i->id);
+    if (!is_without(s, i, &p))
+        return;
+    SpvId all = 0, zero = number(s, i->type, 0);
     s->at = i;
     for (uint32_t k = 0; k < p.n; k++) {
-        SpvId term = 0;
+        SpvId term = p.terms[k].times == 1 ? 0 : number(s, i->type, p.terms[k].times);
         for (uint32_t f = 0; f < POLYNOMIAL_FACTORS; f++) {
             SpvId of = p.terms[k].of[f];
-            if (!of)
-                continue;
-            const SpvType *own = spv_type_of(s->m, of);
-            if (own->bits != t->bits)
-                return;
-            term = term ? put_two(s, SpvOpIMul, i->type, term, of) : of;
+            if (of)
+                term = term ? put_two(s, SpvOpIMul, i->type, term, of) : of;
         }
-        SpvId times = number(s, i->type, p.terms[k].times);
-        term = !term                   ? times
-               : p.terms[k].times == 1 ? term
-                                       : put_two(s, SpvOpIMul, i->type, term, times);
+        term = term ? term : number(s, i->type, 1);
         all = all ? put_two(s, SpvOpIAdd, i->type, all, term) : term;
     }
-    SpvId zero = number(s, i->type, 0);
     edit_become(s->m, i, SpvOpIAdd, (uint32_t[]){ all ? all : zero, zero }, 2);
     s->mixed[i->id] = 0;
 }
