@@ -332,9 +332,6 @@ static bool dispatch_part(const Cpu *c, CpuDispatch *d, const CpuKernel *k, uint
     part.kernel = k;
     part.base_group[0] = (d->base_group[0] + before) / n;
     part.groups[0] = count / n;
-    for (uint32_t axis = 0; axis < 3 && k->merges; axis++)
-        if (!part.global_size[axis]) /* the built-in counts what the dispatch's kernel has */
-            part.global_size[axis] = d->n_groups[axis] * d->kernel->local_size[axis];
     bool good = cpu_dispatch(c->workers, &part, sink);
     d->fault = part.fault;
     return good;

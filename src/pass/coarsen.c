@@ -44,16 +44,9 @@ enum { SHARED, FIRST_ONLY, OWN };
 
 /* ---- what depends on the workgroup's place --------------------------------------------------- */
 
-static uint32_t builtin_of(const Coarsen *s, SpvId variable)
-{
-    uint32_t n;
-    const uint32_t *b = spv_decoration(s->m, variable, -1, SpvDecorationBuiltIn, &n);
-    return b && n ? *b : UINT32_MAX;
-}
-
 static bool is_place(const Coarsen *s, SpvId variable)
 {
-    uint32_t b = builtin_of(s, variable);
+    uint32_t b = edit_which_builtin(s->m, variable);
     return b == SpvBuiltInWorkgroupId || b == SpvBuiltInGlobalInvocationId;
 }
 
@@ -369,7 +362,7 @@ static SpvInst *place_of(Coarsen *s, const SpvInst *load, uint32_t k)
 {
     const SpvType *t = spv_type(s->m, load->type);
     const SpvType *scalar = t->kind == SPV_VECTOR ? t->element : t;
-    bool group = builtin_of(s, place_variable(s, load)->id) == SpvBuiltInWorkgroupId;
+    bool group = edit_which_builtin(s->m, place_variable(s, load)->id) == SpvBuiltInWorkgroupId;
     SpvId by =
         spv_int_constant(s->m, scalar->id, (uint64_t)k * (group ? 1 : s->c->entry.local_size[0]));
     if (t->kind == SPV_VECTOR) {

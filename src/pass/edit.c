@@ -520,6 +520,13 @@ SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type)
     return v;
 }
 
+uint32_t edit_which_builtin(SpvModule *m, SpvId variable)
+{
+    uint32_t n;
+    const uint32_t *b = spv_decoration(m, variable, -1, SpvDecorationBuiltIn, &n);
+    return b && n ? *b : UINT32_MAX;
+}
+
 SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability)
 {
     for (SpvInst *i = m->globals.first; i; i = i->next)

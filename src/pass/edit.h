@@ -49,6 +49,8 @@ void edit_share_decorations(SpvModule *m, const SpvId *with, uint32_t n);
 SpvId edit_variable(SpvModule *m, SpvInst *entry, uint32_t storage, SpvId type);
 /* The Input variable with that BuiltIn; where there is none a new one of that type. */
 SpvId edit_builtin(SpvModule *m, SpvInst *entry, uint32_t builtin, SpvId type);
+/* Which BuiltIn a variable is; UINT32_MAX: none. */
+uint32_t edit_which_builtin(SpvModule *m, SpvId variable);
 /* OpCapability, or NULL */
 SpvInst *edit_find_capability(const SpvModule *m, uint32_t capability);
 void edit_capability(SpvModule *m, uint32_t capability); /* declares it, once */

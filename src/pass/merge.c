@@ -29,14 +29,6 @@ typedef struct Merge {
 
 /* ---- may it be done? ------------------------------------------------------------------------- */
 
-/* What a variable is that an instruction loads from: UINT32_MAX: no built-in. */
-static uint32_t builtin_of(SpvModule *m, const SpvInst *variable)
-{
-    uint32_t n;
-    const uint32_t *b = spv_decoration(m, variable->id, -1, SpvDecorationBuiltIn, &n);
-    return b && n ? *b : UINT32_MAX;
-}
-
 static bool is_changed(uint32_t builtin)
 {
     return builtin == SpvBuiltInWorkgroupId || builtin == SpvBuiltInLocalInvocationId ||
@@ -54,7 +46,7 @@ static bool is_kept(uint32_t builtin)
 /* A variable is a buffer, an invocation's own, or a built-in that may be asked for. */
 static bool is_plain_variable(SpvModule *m, const SpvInst *v)
 {
-    uint32_t storage = spv_operand(v, 0), builtin = builtin_of(m, v);
+    uint32_t storage = spv_operand(v, 0), builtin = edit_which_builtin(m, v->id);
     return storage == SpvStorageClassInput
                ? is_changed(builtin) || is_kept(builtin)
                : storage != SpvStorageClassWorkgroup && storage != SpvStorageClassOutput;
@@ -68,7 +60,7 @@ static const SpvInst *changed_variable(SpvModule *m, const SpvInst *load, uint64
     const SpvInst *v = chain ? spv_def(m, spv_operand(from, 0)) : from;
     *part = UINT64_MAX;
     if (load->op != SpvOpLoad || v->op != SpvOpVariable ||
-        spv_operand(v, 0) != SpvStorageClassInput || !is_changed(builtin_of(m, v)))
+        spv_operand(v, 0) != SpvStorageClassInput || !is_changed(edit_which_builtin(m, v->id)))
         return NULL;
     if (chain && (spv_n_operands(from) != 2 || !spv_constant(m, spv_operand(from, 1), part)))
         return NULL;
@@ -87,7 +79,7 @@ static bool only_loads(Merge *s, const SpvInst *i)
         const SpvInst *of = spv_def(s->m, i->words[at[k]]);
         const SpvInst *v = of && of->block && spv_is_chain(of) ? pointer_root(s->m, of->id) : of;
         bool changes = v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput &&
-                       is_changed(builtin_of(s->m, v));
+                       is_changed(edit_which_builtin(s->m, v->id));
         if (changes && !changed_variable(s->m, i, &part))
             return false;
     }
@@ -125,7 +117,7 @@ enum { ACROSS = 1, DOWN = 2 }; /* it differs along a row; from row to row */
 static bool is_place(const Merge *s, const SpvInst *v)
 {
     uint32_t builtin = v && v->op == SpvOpVariable && spv_operand(v, 0) == SpvStorageClassInput
-                           ? builtin_of(s->m, v)
+                           ? edit_which_builtin(s->m, v->id)
                            : UINT32_MAX;
     return builtin == SpvBuiltInLocalInvocationId || builtin == SpvBuiltInGlobalInvocationId ||
            builtin == SpvBuiltInLocalInvocationIndex;
@@ -155,7 +147,7 @@ static bool rows_share(Merge *s)
 {
     uint8_t *places = NEW_ARRAY(s->scratch, uint8_t, s->m->bound);
     bool share = false, changed = s->size[1] * s->size[2] > 1;
-    while (changed && !share) {
+    while (changed) {
         changed = false;
         for (const SpvBlock *b = s->entry->function->first; b; b = b->next)
             for (const SpvInst *i = b->insts.first; i; i = i->next) {
@@ -280,7 +272,7 @@ static void replace_loads(Merge *s)
         s->at = s->at->next;
     for (uint32_t l = 0; l < loads.len; l++) {
         SpvInst *i = loads.data[l];
-        uint32_t builtin = builtin_of(s->m, changed_variable(s->m, i, &part));
+        uint32_t builtin = edit_which_builtin(s->m, changed_variable(s->m, i, &part)->id);
         const SpvType *t = spv_type(s->m, i->type);
         SpvId of[3];
         if (t->kind != SPV_VECTOR) {

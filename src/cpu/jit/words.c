@@ -158,7 +158,7 @@ static bool fits(const Dot *d, const Addend *a)
         return false;
     if (a->by != BY_CONSTANT)
         return first->by_signed == a->by_signed && first->word == a->word;
-    bool negative = a->constant<0, large = a->constant> INT8_MAX;
+    bool negative = (a->constant < 0), large = (a->constant > INT8_MAX);
     for (uint32_t k = 0; k < d->n; k++) {
         negative |= d->of[k].constant < 0;
         large |= d->of[k].constant > INT8_MAX;
